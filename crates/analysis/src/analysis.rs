@@ -8,7 +8,7 @@ use routing::{ChannelLoads, DependencyCycle, channel_name};
 use serde::Serialize;
 use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
-use units::ChannelId;
+use units::{ChannelId, KeyError};
 
 use crate::credit_bound;
 use crate::effort;
@@ -19,7 +19,6 @@ use crate::warnings::warnings;
 use ::network::Network;
 use ::system::Progress;
 use ::system::System;
-use ::system::SystemError;
 use ::system::division;
 use ::system::flat;
 use ::system::memory_of_network;
@@ -116,7 +115,7 @@ pub const CALLED_BACK: &str = "what a program sends that is called back is known
 ///
 /// # Errors
 /// If the routing breaks its contract, and for a program that is called back.
-pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
+pub fn analyze(system: &System) -> Result<Analysis, KeyError> {
     analyze_with(system, &Progress::new())
 }
 
@@ -124,13 +123,13 @@ pub fn analyze(system: &System) -> Result<Analysis, SystemError> {
 ///
 /// # Errors
 /// If the routing breaks its contract, for a program that is called back, and if cancelled.
-pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, SystemError> {
+pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, KeyError> {
     if system.network.is_flat() {
-        return Err(SystemError::new("topology.kind", flat::NO_CHANNELS));
+        return Err(KeyError::new("topology.kind", flat::NO_CHANNELS));
     }
     for programs in system.jobs.iter().filter_map(|job| job.workload.programs()) {
         if programs.is_called_back() {
-            return Err(SystemError::new("workload.program", CALLED_BACK));
+            return Err(KeyError::new("workload.program", CALLED_BACK));
         }
     }
     let watch = ::system::Stopwatch::start();
@@ -175,7 +174,7 @@ pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, Sy
 ///
 /// # Errors
 /// As `analyze`.
-pub fn job_loads(system: &System) -> Result<Vec<Vec<f64>>, SystemError> {
+pub fn job_loads(system: &System) -> Result<Vec<Vec<f64>>, KeyError> {
     let of = |job: usize| {
         let (loads, _) = loads_of(&system.alone(job), &Progress::new())?;
         Ok(relative(&loads, &|channel| capacity(system, channel)))
@@ -305,7 +304,7 @@ pub struct Check {
 ///
 /// # Errors
 /// If the routing breaks its contract.
-pub fn check(system: &System) -> Result<Check, SystemError> {
+pub fn check(system: &System) -> Result<Check, KeyError> {
     describe(system, system.dependency_cycle()?)
 }
 
@@ -313,7 +312,7 @@ pub fn check(system: &System) -> Result<Check, SystemError> {
 ///
 /// # Errors
 /// If the routing breaks its contract.
-pub fn describe(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
+pub fn describe(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, KeyError> {
     let checked = describe_network(system, cycle)?;
     Ok(if system.network.is_flat() { without_routers(checked, &system.network) } else { checked })
 }
@@ -345,7 +344,7 @@ fn without_routers(checked: Check, network: &Network) -> Check {
 /// Approximate memory of a node with a rank that has some outstanding operations, in bytes.
 const BYTES_A_NODE: u64 = 1 << 10;
 
-fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, SystemError> {
+fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, KeyError> {
     let (topology, plan) = (&*system.network.topology, &*system.network.plan);
     let senders = (0..topology.nodes()).filter(|&node| system.weight(units::NodeId(node)) > 0.0).count() as u32;
     let slot_us = system.picoseconds(system.network.slot(system.packets())) as f64 / 1e6;

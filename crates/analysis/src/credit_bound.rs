@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use routing::{ChannelLoads, TransitLoad, transit_loads};
 use topology::{ChannelClass, ChannelSource, Endpoint};
-use units::ChannelId;
+use units::{ChannelId, KeyError, KeyResult};
 
 use crate::loads::class_of;
+use ::system::Job;
 use ::system::System;
-use ::system::{Job, SystemError};
 
 /// Largest product of nodes and routers for which packets are followed from channel to channel. In larger networks, and
 /// with adaptive routing, all virtual channels of a channel count together, which gives a looser bound.
@@ -35,7 +35,7 @@ pub(crate) struct CreditBound {
 ///
 /// # Errors
 /// If the routing breaks its contract.
-pub(crate) fn of(system: &System, loads: &ChannelLoads) -> Result<Option<CreditBound>, SystemError> {
+pub(crate) fn of(system: &System, loads: &ChannelLoads) -> Result<Option<CreditBound>, KeyError> {
     let rates = Rates::new(system);
     let classes = (0..system.network.topology.class_names().len() as u8).map(ChannelClass);
     if system.network.plan.receive_round_trip().is_none() && classes.into_iter().all(|class| rates.covers(class)) {
@@ -69,13 +69,13 @@ pub(crate) fn is_small(system: &System) -> bool {
 ///
 /// # Errors
 /// If the routing breaks its contract.
-pub(crate) fn transits(system: &System) -> Result<Option<Vec<TransitLoad>>, SystemError> {
+pub(crate) fn transits(system: &System) -> Result<Option<Vec<TransitLoad>>, KeyError> {
     let (topology, routing) = (&*system.network.topology, &*system.network.routing);
     if !is_followed(system) {
         return Ok(None);
     }
     let traffic = |node| system.shares_from(node);
-    let found = transit_loads(topology, routing, &traffic).map_err(|fault| SystemError::new("routing", fault))?;
+    let found = transit_loads(topology, routing, &traffic).at_key("routing")?;
     Ok(Some(found))
 }
 

@@ -7,13 +7,12 @@ use routing::trees::TreeVolumes;
 use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, demand_loads, multicast_loads};
 use serde::Serialize;
 use topology::{ChannelClass, ChannelSource};
-use units::{ChannelId, NodeId};
+use units::{ChannelId, KeyError, KeyResult, NodeId};
 
 use ::network::traffic::Runs;
 use ::system::Job;
 use ::system::Progress;
 use ::system::System;
-use ::system::SystemError;
 
 /// Accuracy of the share of one routing in a mixture.
 const MIXTURE: f64 = 1e-9;
@@ -26,7 +25,7 @@ const MIXTURE: f64 = 1e-9;
 ///
 /// # Errors
 /// If the routing breaks its contract.
-pub fn loads(system: &System) -> Result<ChannelLoads, SystemError> {
+pub fn loads(system: &System) -> Result<ChannelLoads, KeyError> {
     Ok(loads_of(system, &Progress::new())?.0)
 }
 
@@ -46,7 +45,7 @@ pub enum LoadsKind {
 }
 
 /// Returns the load of every channel ([`loads`]) and the meaning of the loads.
-pub(crate) fn loads_of(system: &System, progress: &Progress) -> Result<(ChannelLoads, LoadsKind), SystemError> {
+pub(crate) fn loads_of(system: &System, progress: &Progress) -> Result<(ChannelLoads, LoadsKind), KeyError> {
     let mut all = loads_of_unicasts(system, progress)?;
     // Traffic along trees is not routed.
     let routed = match system.network.routing.adaptive() {
@@ -79,16 +78,16 @@ fn add_multicasts(
     system: &System,
     traffic: &MulticastTraffic<'_>,
     all: &mut ChannelLoads,
-) -> Result<LoadsKind, SystemError> {
+) -> Result<LoadsKind, KeyError> {
     let (topology, routing) = (&*system.network.topology, &*system.network.routing);
-    let found = multicast_loads(topology, routing, traffic).map_err(|error| SystemError::new("routing", error))?;
+    let found = multicast_loads(topology, routing, traffic).at_key("routing")?;
     all.load.iter_mut().zip(&found.loads.load).for_each(|(all, own)| *all += own);
     Ok(if found.exact { LoadsKind::Exact } else { LoadsKind::UpperBound })
 }
 
 /// Adds the load of a job's multicasts that are given beforehand and that routers split. Returns the meaning of the
 /// added load.
-fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) -> Result<LoadsKind, SystemError> {
+fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) -> Result<LoadsKind, KeyError> {
     let mut kind = LoadsKind::Exact;
     for (sender, set, part) in job.workload.sets().into_iter().flat_map(|own| &own.multicasts) {
         let mut candidates = set.to_vec();
@@ -145,11 +144,11 @@ fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads)
 }
 
 /// Returns the load of all packets with a single destination.
-fn loads_of_unicasts(system: &System, progress: &Progress) -> Result<ChannelLoads, SystemError> {
+fn loads_of_unicasts(system: &System, progress: &Progress) -> Result<ChannelLoads, KeyError> {
     let demands = |node| system.demand(node);
     let of = |routing: &dyn Routing| {
         let found = demand_loads(&*system.network.topology, routing, &demands, &|part| progress.analyzed(part));
-        found.map_err(|fault| SystemError::new("routing", fault))
+        found.at_key("routing")
     };
     match &system.network.routing.options()[..] {
         [one, other] => Ok(best_mixture(system, &of(&**one)?, &of(&**other)?)),

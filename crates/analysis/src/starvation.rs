@@ -10,13 +10,12 @@ use std::collections::BTreeMap;
 
 use routing::{TransitLoad, channel_name};
 use topology::ChannelSource;
-use units::ChannelId;
+use units::{ChannelId, KeyError};
 
 use crate::credit_bound::{is_followed, transits};
 use crate::loads::{capacity, loads};
 use ::system::Job;
 use ::system::System;
-use ::system::SystemError;
 
 /// Part of an equal share below which a source starves.
 const STARVED: f64 = 0.75;
@@ -44,7 +43,7 @@ pub(crate) struct LeastShare {
 ///
 /// # Errors
 /// If the routing breaks its contract.
-pub(crate) fn least_share(system: &System) -> Result<Option<LeastShare>, SystemError> {
+pub(crate) fn least_share(system: &System) -> Result<Option<LeastShare>, KeyError> {
     let is_unicast = |job: &Job| {
         let own = &job.workload;
         own.is_open() && own.multicasts().is_none() && own.programs().is_none()

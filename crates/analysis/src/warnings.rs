@@ -5,14 +5,13 @@ use fabric::MOST_TRANSMISSIONS;
 use fabric::catalogue::{Arbitration, HeadOfLine};
 use host::MOST_TRACED;
 use topology::ChannelClass;
-use units::{Bytes, Time};
+use units::{Bytes, KeyError, Time};
 
 use crate::effort;
 use crate::router_memory;
 use crate::starvation;
 use ::experiment::WarmUp;
 use ::system::System;
-use ::system::SystemError;
 use measure::{PointResult, Warning};
 
 /// Buffer memory of a router that causes a warning, in bytes: more than the largest switches have.
@@ -37,7 +36,7 @@ const NO_TIMELINE: &str = "no-timeline";
 ///
 /// # Errors
 /// If the routing breaks its contract.
-pub fn warnings(system: &System) -> Result<Vec<Warning>, SystemError> {
+pub fn warnings(system: &System) -> Result<Vec<Warning>, KeyError> {
     if system.network.is_flat() {
         return Ok(fast_link(system).into_iter().chain(cut_short(system)).collect());
     }
@@ -280,7 +279,7 @@ pub fn unexplained(system: &System, point: &PointResult) -> Option<Warning> {
 ///
 /// # Errors
 /// If the routing breaks its contract.
-fn starving(system: &System) -> Result<Option<Warning>, SystemError> {
+fn starving(system: &System) -> Result<Option<Warning>, KeyError> {
     let by_age = system.spec.router.input_arbitration() == Some(Arbitration::OldestFirst);
     let least = if by_age { None } else { starvation::least_share(system)? };
     Ok(least.map(|least| Warning {

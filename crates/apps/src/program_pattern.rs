@@ -7,11 +7,11 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use units::{Draw, TaskId};
+use units::{Draw, KeyError, TaskId};
 
 use mpi::program::{FanOut, Programs};
 use traffic::patterns::matrix::{self, Matrix};
-use traffic::{Pattern, PatternError, Shares};
+use traffic::{Pattern, Shares};
 
 /// Largest number of pairs of a stored matrix. Each takes about 40 bytes during construction.
 const MOST_PAIRS: usize = 1 << 21;
@@ -20,16 +20,12 @@ const MOST_PAIRS: usize = 1 << 21;
 ///
 /// # Errors
 /// If the sum of the bytes exceeds the range of a double.
-pub fn pattern_of(programs: &Arc<dyn Programs>, tasks: u32) -> Result<Arc<dyn Pattern>, PatternError> {
+pub fn pattern_of(programs: &Arc<dyn Programs>, tasks: u32) -> Result<Arc<dyn Pattern>, KeyError> {
     pattern_within(programs, tasks, MOST_PAIRS)
 }
 
 /// Returns the communication pattern, as a stored matrix if it has at most `most_pairs` pairs.
-fn pattern_within(
-    programs: &Arc<dyn Programs>,
-    tasks: u32,
-    most_pairs: usize,
-) -> Result<Arc<dyn Pattern>, PatternError> {
+fn pattern_within(programs: &Arc<dyn Programs>, tasks: u32, most_pairs: usize) -> Result<Arc<dyn Pattern>, KeyError> {
     let (mut pairs, mut weights, mut is_listed) = (Vec::new(), vec![0.0; tasks as usize], true);
     for src in 0..programs.ranks() {
         let row = Row::of(&**programs, src);

@@ -48,7 +48,7 @@ pub use messages::{ArrivedMessage, MessageKey, Messages};
 pub use packet::{MAX_ENTRIES, MAX_SETS};
 pub use partition::Partition;
 pub use partition_map::{Grain, PartitionMap};
-pub use plan::{FabricError, FabricSpec, Plan, ReceiveBufferSpec};
+pub use plan::{FabricSpec, Plan, ReceiveBufferSpec};
 pub use target::{Member, Target, TreePacket, TreeWork};
 pub use traffic::{Actions, Demand, Notice, NoticeContent, Traffic, TrafficEvent};
 pub use transmissions::{MOST_TRANSMISSIONS, Transmission};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use routing::Routing;
 use topology::{ChannelClass, Channels, Topology};
-use units::{Bandwidth, Bytes, Capacity, ChannelId, RouterId, Time, counted};
+use units::{Bandwidth, Bytes, Capacity, ChannelId, KeyError, RouterId, Time, counted};
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::defaults::{NetworkParameters, max_ports};
@@ -55,22 +55,6 @@ pub struct ReceiveBufferSpec {
     pub depth: Capacity,
     /// Rate at which the buffer is drained.
     pub drain: Bandwidth,
-}
-
-/// Reason why a fabric cannot be built. `key` is a dotted key of the experiment file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct FabricError {
-    /// Dotted key, such as `router.buffer`.
-    pub key: String,
-    /// What is wrong and what is allowed.
-    pub message: String,
-}
-
-impl FabricError {
-    fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { key: key.into(), message: message.into() }
-    }
 }
 
 /// Bandwidth and times of a link. Times are in ticks.
@@ -152,7 +136,7 @@ impl Plan {
     /// # Errors
     /// Paths through more routers than packets count, a buffer that does not hold a packet, fewer virtual channels than
     /// the routing needs, a link without delay or bandwidth, times beyond 1,000 s.
-    pub fn new(spec: FabricSpec) -> Result<Self, FabricError> {
+    pub fn new(spec: FabricSpec) -> Result<Self, KeyError> {
         let longest = spec.routing.max_routers();
         if longest > MOST_ROUTERS {
             let message = format!(
@@ -160,7 +144,7 @@ impl Plan {
                 spec.routing.kind(),
                 spec.topology.kind()
             );
-            return Err(FabricError::new("topology", message));
+            return Err(KeyError::new("topology", message));
         }
         let router = spec.router.common();
         let of_trees = |class| spec.groups.as_ref().map_or(0, |groups| groups.trees.classes_on(class));
@@ -173,7 +157,7 @@ impl Plan {
                 if spec.groups.is_some() { " with trees of groups" } else { "" },
                 spec.topology.kind()
             );
-            return Err(FabricError::new("router.vcs", message));
+            return Err(KeyError::new("router.vcs", message));
         }
         let channel_classes = (0..spec.links.len() as u8).map(ChannelClass);
         let vcs_per_class = channel_classes.map(|class| match router.vcs {
@@ -185,7 +169,7 @@ impl Plan {
         if (spec.routing.options().len() > 1 || spec.routing.adaptive_class().is_some())
             && spec.router.counts_crosspoints()
         {
-            return Err(FabricError::new(
+            return Err(KeyError::new(
                 "router.credits",
                 format!(
                     "\"per-crosspoint\" has the output choose the next router's output, where `{}` decides by that \
@@ -197,17 +181,17 @@ impl Plan {
         if (spec.multicasts || spec.groups.is_some()) && spec.router.counts_crosspoints() {
             let message = "\"per-crosspoint\" has the output choose one output of the next router, and a multicast packet leaves that by \
                            several; \"row-minimum\" and \"row-counter\" are allowed with multicasts";
-            return Err(FabricError::new("router.credits", message));
+            return Err(KeyError::new("router.credits", message));
         }
         let units = spec.groups.as_ref().and_then(|groups| groups.units);
         units.map_or(Ok(()), |units| check_units(&units))?;
         let entries = spec.groups.as_ref().map_or(0, |groups| groups.trees.entries());
         if entries > MAX_ENTRIES {
             let message = format!("the trees of all groups have {entries} table entries; {MAX_ENTRIES} are allowed");
-            return Err(FabricError::new("in_switch.trees", message));
+            return Err(KeyError::new("in_switch.trees", message));
         }
         let max_ports = max_ports(&*spec.topology).saturating_add(units.map_or(0, |units| units.units));
-        refused(&spec.router, max_ports).map_or(Ok(()), |(key, message)| Err(FabricError::new(key, message)))?;
+        refused(&spec.router, max_ports).map_or(Ok(()), |(key, message)| Err(KeyError::new(key, message)))?;
         let names = spec.topology.class_names();
         let sizes = spec.sizes(max_ports);
         let depths = names.iter().zip(&sizes.buffers).map(|(name, &depth)| {
@@ -425,12 +409,12 @@ impl Plan {
     }
 }
 
-fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, FabricError> {
+fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, KeyError> {
     let depth = buffer
         .in_bytes(packet)
-        .ok_or_else(|| FabricError::new(key, format!("{buffer} is too deep: at most 2 GiB are allowed")))?;
+        .ok_or_else(|| KeyError::new(key, format!("{buffer} is too deep: at most 2 GiB are allowed")))?;
     if u64::from(depth) < packet.0 {
-        return Err(FabricError::new(
+        return Err(KeyError::new(
             key,
             format!("{buffer} is less than one packet of {packet}: virtual cut-through needs room for a whole packet"),
         ));
@@ -439,9 +423,9 @@ fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, Fab
 }
 
 /// Returns the greatest common divisor of all times.
-fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, FabricError> {
+fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, KeyError> {
     if router_delay.0 > LONGEST {
-        return Err(FabricError::new("router.delay", format!("{router_delay} is too long: at most 1000 s")));
+        return Err(KeyError::new("router.delay", format!("{router_delay} is too long: at most 1000 s")));
     }
     let mut smallest = u64::MAX;
     let mut grain = spec.other_times.iter().fold(router_delay.0, |grain, time| gcd(grain, time.0));
@@ -476,15 +460,15 @@ fn divisor_up_to(number: u64, limit: u64) -> u64 {
         .map_or(1, |parts| number / parts)
 }
 
-fn in_ticks(link: LinkParameters, packet: Bytes, tick: Time) -> Result<Link, FabricError> {
+fn in_ticks(link: LinkParameters, packet: Bytes, tick: Time) -> Result<Link, KeyError> {
     if link.delay.0 == 0 {
-        return Err(FabricError::new(
+        return Err(KeyError::new(
             "link.delay",
             "a link without delay joins its ends into one instant, which is refused; write at least \"1 ps\"",
         ));
     }
     if link.delay.0 > LONGEST {
-        return Err(FabricError::new("link.delay", format!("{} is too long: at most 1000 s", link.delay)));
+        return Err(KeyError::new("link.delay", format!("{} is too long: at most 1000 s", link.delay)));
     }
     let full = serialization(link, packet)?.div_ceil(tick.0);
     Ok(Link { bandwidth: link.bandwidth, delay: link.delay.0 / tick.0, full })
@@ -497,7 +481,7 @@ fn internal_link(
     units: Option<CombineSpec>,
     packet: Bytes,
     tick: Time,
-) -> Result<Option<Link>, FabricError> {
+) -> Result<Option<Link>, KeyError> {
     let Some(fastest) = links.iter().map(|link| link.bandwidth).max() else { return Ok(None) };
     let (speedup, delay) = units.map_or((1, tick), |units| (units.output_speedup, units.cycle));
     let bandwidth = Bandwidth(fastest.0.saturating_mul(u64::from(speedup.max(1))));
@@ -505,8 +489,8 @@ fn internal_link(
 }
 
 /// Checks the parameters of combine units.
-fn check_units(units: &CombineSpec) -> Result<(), FabricError> {
-    let wrong = |key: &str, message: String| Err(FabricError::new(format!("in_switch.combine.{key}"), message));
+fn check_units(units: &CombineSpec) -> Result<(), KeyError> {
+    let wrong = |key: &str, message: String| Err(KeyError::new(format!("in_switch.combine.{key}"), message));
     match units {
         CombineSpec { units: count @ (0 | 2), .. } => wrong(
             "units",
@@ -527,27 +511,27 @@ fn check_units(units: &CombineSpec) -> Result<(), FabricError> {
 }
 
 /// Returns a receive buffer. Checks that it holds a packet and is drained at a rate that the clock can represent.
-fn receive_buffer(spec: ReceiveBufferSpec, packet: Bytes, tick: Time) -> Result<ReceiveBuffer, FabricError> {
+fn receive_buffer(spec: ReceiveBufferSpec, packet: Bytes, tick: Time) -> Result<ReceiveBuffer, KeyError> {
     let depth = holds_a_packet("node.receive_buffer", spec.depth, packet)?;
     drain_time(spec.drain, packet)?;
     Ok(ReceiveBuffer { depth, drain: spec.drain, tick })
 }
 
 /// Returns the time for which a packet of a size is drained, in picoseconds.
-fn drain_time(drain: Bandwidth, size: Bytes) -> Result<u64, FabricError> {
+fn drain_time(drain: Bandwidth, size: Bytes) -> Result<u64, KeyError> {
     match drain.serialization(size) {
         Some((time, _)) if time.0 <= LONGEST && time.0 > 0 => Ok(time.0),
-        _ => Err(FabricError::new(
+        _ => Err(KeyError::new(
             "node.drain",
             format!("{drain} is too slow: a packet of {size} would be drained for more than 1000 s"),
         )),
     }
 }
 
-fn serialization(link: LinkParameters, size: Bytes) -> Result<u64, FabricError> {
+fn serialization(link: LinkParameters, size: Bytes) -> Result<u64, KeyError> {
     match link.bandwidth.serialization(size) {
         Some((time, _)) if time.0 <= LONGEST && time.0 > 0 => Ok(time.0),
-        _ => Err(FabricError::new(
+        _ => Err(KeyError::new(
             "link.bandwidth",
             format!("{} is too slow: a packet of {size} would take more than 1000 s", link.bandwidth),
         )),

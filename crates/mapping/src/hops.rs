@@ -10,9 +10,7 @@
 
 use routing::PathLengths;
 use topology::Topology;
-use units::{NodeId, RouterId};
-
-use crate::MachineError;
+use units::{LocatedError, NodeId, RouterId};
 
 /// Largest size of a table of hops, in bytes. An entry takes one, two or four bytes, by the largest number of hops, for
 /// each pair of routers with allocated nodes.
@@ -248,7 +246,7 @@ impl<'a> NodeHops<'a> {
     ///
     /// # Errors
     /// If the topology's default routing cannot be built.
-    pub fn new(topology: &'a dyn Topology) -> Result<Self, MachineError> {
+    pub fn new(topology: &'a dyn Topology) -> Result<Self, LocatedError> {
         Ok(Self { topology, lengths: path_lengths(topology)? })
     }
 
@@ -263,8 +261,8 @@ impl<'a> NodeHops<'a> {
     }
 }
 
-fn path_lengths(topology: &dyn Topology) -> Result<PathLengths<'_>, MachineError> {
-    PathLengths::new(topology).map_err(|error| MachineError::key("machine", error.message))
+fn path_lengths(topology: &dyn Topology) -> Result<PathLengths<'_>, LocatedError> {
+    PathLengths::new(topology).map_err(|error| LocatedError::key("machine", error.message))
 }
 
 /// Returns the extents of a machine whose hops follow from coordinates. None for other machines.
@@ -291,7 +289,7 @@ impl Hops {
     ///
     /// # Errors
     /// If the machine is not a grid, and the table of hops would be larger than `MAX_TABLE_BYTES`.
-    pub fn new(topology: &dyn Topology, places: &[NodeId]) -> Result<Self, MachineError> {
+    pub fn new(topology: &dyn Topology, places: &[NodeId]) -> Result<Self, LocatedError> {
         let home: Vec<RouterId> = places.iter().map(|&node| topology.attachment(node).0).collect();
         match grid(topology) {
             Some(dims) => {
@@ -306,7 +304,7 @@ impl Hops {
     }
 }
 
-fn table(topology: &dyn Topology, home: &[RouterId]) -> Result<TableHops, MachineError> {
+fn table(topology: &dyn Topology, home: &[RouterId]) -> Result<TableHops, LocatedError> {
     let mut routers = home.to_vec();
     routers.sort_unstable();
     routers.dedup();
@@ -328,7 +326,7 @@ fn table(topology: &dyn Topology, home: &[RouterId]) -> Result<TableHops, Machin
 }
 
 /// Refuses a table larger than `MAX_TABLE_BYTES`. `width` is the number of bytes for a pair of routers.
-fn fits(routers: usize, width: usize) -> Result<(), MachineError> {
+fn fits(routers: usize, width: usize) -> Result<(), LocatedError> {
     let most = (MAX_TABLE_BYTES / width).isqrt();
     if routers <= most {
         return Ok(());
@@ -338,5 +336,5 @@ fn fits(routers: usize, width: usize) -> Result<(), MachineError> {
         "the allocation is spread over {routers} routers; up to {most} are supported where routers do not form a \
          grid{reason}"
     );
-    Err(MachineError::key("machine", message))
+    Err(LocatedError::key("machine", message))
 }

@@ -8,7 +8,7 @@ mod metrics;
 mod problem;
 pub mod strategies;
 
-pub use error::{MachineError, MappingError};
+pub use error::MappingError;
 pub use hops::{GridHops, Hops, HopsView, Metric, NodeHops, TableHops, with_metric};
 pub use machine::{
     Home, Job, Machine, MachineFacts, MachineSource, MachineSpec, NodeShape, PRESETS, Partition, Preset, PresetLink,

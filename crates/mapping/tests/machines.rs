@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use mapping::{Job, Machine, MachineError, MachineSource, Mapping, RankOrder, channel_use, measure};
+use mapping::{Job, Machine, MachineSource, Mapping, RankOrder, channel_use, measure};
 use proptest::prelude::*;
 use tasks::{ArcList, TaskGraph};
+use units::LocatedError;
 
 fn source(machine: &str) -> MachineSource {
     MachineSource { machine: machine.into(), ..MachineSource::default() }
@@ -23,7 +24,7 @@ fn folder() -> PathBuf {
 }
 
 /// Reads a machine from a text, through a file.
-fn from_text(name: &str, text: &str) -> Result<Machine, MachineError> {
+fn from_text(name: &str, text: &str) -> Result<Machine, LocatedError> {
     let folder = folder();
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join(name), text).expect("a file");
@@ -155,7 +156,7 @@ fn names_that_no_host_has_are_refused() {
         assert_eq!((error.line, error.message.contains("is no name of a host")), (Some(line), true), "{name}: {error}");
     }
     let variables = BTreeMap::from([("SLURM_JOB_NODELIST".to_owned(), "n1:2".to_owned())]);
-    assert_eq!(Job::from_environment(&variables).expect_err("no host").key, Some("job"));
+    assert_eq!(Job::from_environment(&variables).expect_err("no host").key.as_deref(), Some("job"));
 }
 
 #[test]
@@ -202,7 +203,7 @@ fn hosts_make_an_allocation() {
     let names: Vec<String> = (0..3).map(|place| machine.place_name(place)).collect();
     assert_eq!(names, ["n7", "n2", "n3"]);
     let error = with("m1").expect_err("no such host");
-    assert_eq!((error.key, error.message.contains("m1")), (Some("allocation"), true));
+    assert_eq!((error.key.as_deref(), error.message.contains("m1")), (Some("allocation"), true));
 }
 
 #[test]
@@ -222,7 +223,7 @@ fn an_infiniband_fabric_is_read_with_parallel_wires() {
 }
 
 /// Returns the machine of an ibnetdiscover dump: switches of 36 ports and adapters of 2, each with its ports.
-fn fabric(sections: &[(&str, &[&str])]) -> Result<Machine, MachineError> {
+fn fabric(sections: &[(&str, &[&str])]) -> Result<Machine, LocatedError> {
     let mut text = String::new();
     for (device, ports) in sections {
         let head = if device.starts_with('S') { "Switch 36" } else { "Ca 2" };
@@ -329,7 +330,7 @@ fn a_word_of_zeros_in_a_set_of_processors_may_be_nothing() {
 
 /// Returns the machine of an hwloc file: objects below a machine with the processors 0 to 3, each object on a line from
 /// 2.
-fn inside_of(objects: &[&str]) -> Result<Machine, MachineError> {
+fn inside_of(objects: &[&str]) -> Result<Machine, LocatedError> {
     let machine = "<topology version=\"2.0\"><object type=\"Machine\" cpuset=\"0xf\">";
     from_text("node.xml", &format!("{machine}\n{}\n</object></topology>\n", objects.join("\n")))
 }
@@ -413,7 +414,7 @@ fn what_is_wrong_is_said_with_its_place() {
     let allocated =
         |text: &str| MachineSource { allocation: Some(text.into()), ..source("torus:4x4") }.read(Path::new("."));
     for wrong in ["0:5,0:2", "0:2", "3-1", "16", "x", "0,0", "2:2,0:1"] {
-        assert_eq!(allocated(wrong).expect_err(wrong).key, Some("allocation"), "{wrong}");
+        assert_eq!(allocated(wrong).expect_err(wrong).key.as_deref(), Some("allocation"), "{wrong}");
     }
 }
 

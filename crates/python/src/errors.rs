@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use sim::PointError;
-use units::abridged;
+use units::{KeyError, abridged};
 
 create_exception!(
     cutthrough._core,
@@ -113,7 +113,7 @@ pub fn wrong_topology(key: &str, error: &dyn std::fmt::Display) -> PyErr {
 }
 
 /// Converts an error at a key to an exception.
-pub fn wrong_key(error: &sim::SystemError) -> PyErr {
+pub fn wrong_key(error: &KeyError) -> PyErr {
     ExperimentError::new_err(abridged(&format!("error: {}: {error}", error.key)))
 }
 

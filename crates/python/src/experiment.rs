@@ -167,7 +167,7 @@ impl Experiment {
         let spec = self.point(point)?.spec.topology.clone();
         let (own, base) = (spec.clone(), self.inner.base_dir().to_owned());
         let built = interruptible(py, move || mapping::build_topology(&own, &base))?;
-        Ok(Topology::of(spec, built.map_err(|error| wrong_topology(error.key, &error))?))
+        Ok(Topology::of(spec, built.map_err(|error| wrong_topology(&error.key, &error))?))
     }
 
     /// The names of its programs that are called back, which no file can express.

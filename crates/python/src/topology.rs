@@ -7,7 +7,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use topology::{ChannelClass, ChannelSource, Channels, Endpoint, NetworkSpec};
-use units::{ChannelId, NodeId, PortId, RouterId};
+use units::{ChannelId, KeyError, NodeId, PortId, RouterId};
 
 use crate::errors::{wrong_key, wrong_topology};
 use crate::watched::interruptible;
@@ -123,11 +123,11 @@ impl Topology {
         let spec: NetworkSpec = if shape.starts_with('{') {
             serde_json::from_str(shape).map_err(|error| wrong_topology("", &unplaced(&error)))?
         } else {
-            shape.parse().map_err(|error: topology::TopologyError| wrong_topology(error.key, &error))?
+            shape.parse().map_err(|error: KeyError| wrong_topology(&error.key, &error))?
         };
         let own = spec.clone();
         let inner = interruptible(py, move || mapping::build_topology(&own, &base_dir))?;
-        Ok(Self { spec: Some(spec), inner: inner.map_err(|error| wrong_topology(error.key, &error))? })
+        Ok(Self { spec: Some(spec), inner: inner.map_err(|error| wrong_topology(&error.key, &error))? })
     }
 
     /// JSON: the table of `[topology]`; null for a machine that was read from a file of another kind.
@@ -180,7 +180,7 @@ impl Topology {
     /// Hops, as `mapping::Hops` counts them, for pairs of nodes: 32-bit numbers in and out.
     fn hops<'py>(&self, py: Python<'py>, nodes: &[u8], others: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let hops = mapping::NodeHops::new(&*self.inner)
-            .map_err(|error| wrong_topology(error.key.unwrap_or_default(), &error))?;
+            .map_err(|error| wrong_topology(error.key.as_deref().unwrap_or_default(), &error))?;
         let between = |one, other| hops.between(NodeId(one), NodeId(other));
         for_pairs(py, (nodes, others), self.inner.nodes(), between)
     }

@@ -9,7 +9,9 @@ use topology::Topology;
 use topology::families::dragonfly::Dragonfly;
 use topology::families::fat_tree::FatTree;
 use topology::families::torus::Torus;
+use units::KeyError;
 
+use crate::Routing;
 use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::{MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec};
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
@@ -18,7 +20,6 @@ use crate::algorithms::planes::PlanesRouting;
 use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
 use crate::algorithms::table::TableSpec;
 use crate::algorithms::up_down::UpDownSpec;
-use crate::{Routing, RoutingError};
 
 /// Routing algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -175,7 +176,7 @@ impl RoutingSpec {
     ///
     /// # Errors
     /// If the algorithm is not made for the topology, or if a key does not fit it.
-    pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, RoutingError> {
+    pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         self.build_in(topology, Path::new("."))
     }
 
@@ -183,7 +184,7 @@ impl RoutingSpec {
     ///
     /// # Errors
     /// If the algorithm is not made for the topology, or if a key does not fit it.
-    pub fn build_in(&self, topology: &dyn Topology, base: &Path) -> Result<Arc<dyn Routing>, RoutingError> {
+    pub fn build_in(&self, topology: &dyn Topology, base: &Path) -> Result<Arc<dyn Routing>, KeyError> {
         if let Some(plane) = topology.plane() {
             let routing = self.build_in(&**plane, base)?;
             return Ok(Arc::new(PlanesRouting::new(routing, &**plane)));
@@ -226,7 +227,7 @@ impl RoutingSpec {
         }
     }
 
-    fn misfit(&self, topology: &dyn Topology) -> RoutingError {
+    fn misfit(&self, topology: &dyn Topology) -> KeyError {
         let fitting: Vec<String> =
             Self::all().iter().filter(|spec| spec.fits(topology)).map(|spec| format!("\"{}\"", spec.kind())).collect();
         let message = format!(
@@ -238,6 +239,6 @@ impl RoutingSpec {
             fitting.join(", "),
             self.instead(topology.kind()),
         );
-        RoutingError::new("kind", message)
+        KeyError::new("kind", message)
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use topology::{Endpoint, Topology};
-use units::{NodeId, PortId, RouterId, VcClass};
+use units::{KeyError, KeyResult, NodeId, PortId, RouterId, VcClass};
 
 use crate::algorithms::planes::one_plane;
 use crate::algorithms::shortest_path::TieRule;
 use crate::algorithms::table::{DestinationKind, MAX_ENTRIES, MAX_LAYERS};
 use crate::walk::Wiring;
-use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
+use crate::{Choice, Hop, Route, RouteState, Routing};
 
 /// Routing as arrays by layer, router, destination and, for the ports, candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl RoutingTable {
     /// # Errors
     /// If the next ports are not a function of the router, the destination and a routing state with a single start: if
     /// a packet draws its path at the source, or a router weighs whole paths.
-    pub fn of(topology: &dyn Topology, routing: &dyn Routing) -> Result<Self, RoutingError> {
+    pub fn of(topology: &dyn Topology, routing: &dyn Routing) -> Result<Self, KeyError> {
         let (topology, routing) = one_plane(topology, routing);
         let nodes: Vec<NodeId> = destinations(topology, routing);
         let starts = starts(topology, routing, &nodes)?;
@@ -80,11 +80,7 @@ fn destinations(topology: &dyn Topology, routing: &dyn Routing) -> Vec<NodeId> {
 }
 
 /// Returns all states in which packets start, if each pair of nodes has one.
-fn starts(
-    topology: &dyn Topology,
-    routing: &dyn Routing,
-    nodes: &[NodeId],
-) -> Result<BTreeSet<RouteState>, RoutingError> {
+fn starts(topology: &dyn Topology, routing: &dyn Routing, nodes: &[NodeId]) -> Result<BTreeSet<RouteState>, KeyError> {
     let mut sources: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
     sources.dedup_by_key(|&mut node| topology.attachment(node).0);
     let mut starts = BTreeSet::new();
@@ -104,8 +100,8 @@ fn starts(
     Ok(starts)
 }
 
-fn refuse(routing: &dyn Routing, why: &str) -> RoutingError {
-    RoutingError::new("kind", format!("`{}` cannot be written as a table: it {why}", routing.kind()))
+fn refuse(routing: &dyn Routing, why: &str) -> KeyError {
+    KeyError::new("kind", format!("`{}` cannot be written as a table: it {why}", routing.kind()))
 }
 
 /// Tracer, which follows all packets of a routing.
@@ -122,7 +118,7 @@ struct Tracer<'a> {
 
 impl Tracer<'_> {
     /// Follows all packets for a node.
-    fn follow(&mut self, topology: &dyn Topology, dst: NodeId) -> Result<(), RoutingError> {
+    fn follow(&mut self, topology: &dyn Topology, dst: NodeId) -> Result<(), KeyError> {
         let home = topology.attachment(dst).0;
         let column = if self.routing.same_for_router() { home.0 } else { dst.0 };
         let mut seen = BTreeSet::new();
@@ -142,7 +138,7 @@ impl Tracer<'_> {
             self.check(&route)?;
             for port in route.ports(self.routing.port_lists()) {
                 let end = self.wiring.output(dst, router, port);
-                let (_, end) = end.map_err(|fault| RoutingError::new("kind", fault.to_string()))?;
+                let (_, end) = end.at_key("kind")?;
                 let Endpoint::Router(to, in_port) = end else { continue };
                 if to != home && seen.insert((to, next)) {
                     open.push((to, next, Hop { in_port, vc_class: route.vc_class, ..hop }));
@@ -154,7 +150,7 @@ impl Tracer<'_> {
     }
 
     /// Returns the layer of a state, and adds it if it is new.
-    fn layer(&mut self, state: RouteState) -> Result<u32, RoutingError> {
+    fn layer(&mut self, state: RouteState) -> Result<u32, KeyError> {
         let fresh = self.layers.len() as u32 + u32::from(self.injected);
         let layer = *self.layers.entry(state).or_insert(fresh);
         if layer as usize >= MAX_LAYERS {
@@ -163,7 +159,7 @@ impl Tracer<'_> {
         Ok(layer)
     }
 
-    fn check(&mut self, route: &Route) -> Result<(), RoutingError> {
+    fn check(&mut self, route: &Route) -> Result<(), KeyError> {
         match route.choice {
             Choice::Ugal => Err(refuse(self.routing, "weighs whole paths at a router")),
             Choice::Escape => Err(refuse(self.routing, "has escape channels")),
@@ -175,7 +171,7 @@ impl Tracer<'_> {
         }
     }
 
-    fn table(self, topology: &dyn Topology) -> Result<RoutingTable, RoutingError> {
+    fn table(self, topology: &dyn Topology) -> Result<RoutingTable, KeyError> {
         let (destinations, columns) = match self.routing.same_for_router() {
             true => (DestinationKind::Routers, topology.routers() as usize),
             false => (DestinationKind::Nodes, topology.nodes() as usize),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use topology::Topology;
-use units::RouterId;
+use units::{KeyError, RouterId};
 
-use crate::{Routing, RoutingError, RoutingSpec};
+use crate::{Routing, RoutingSpec};
 
 /// Lengths of the paths of a topology's default routing. They differ from `Topology::distance` if that routing does not
 /// take shortest paths: a dragonfly's crosses one global channel even if two are shorter.
@@ -21,7 +21,7 @@ impl<'a> PathLengths<'a> {
     ///
     /// # Errors
     /// If the default routing cannot be built on this topology.
-    pub fn new(topology: &'a dyn Topology) -> Result<Self, RoutingError> {
+    pub fn new(topology: &'a dyn Topology) -> Result<Self, KeyError> {
         let spec = RoutingSpec::default_for(topology);
         let routing = if spec.takes_shortest_paths() { None } else { Some(spec.build(topology)?) };
         Ok(Self { topology, routing })

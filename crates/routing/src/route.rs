@@ -289,20 +289,3 @@ pub trait Routing: Debug + Send + Sync {
     /// Returns the largest number of routers that a packet can traverse.
     fn max_routers(&self) -> u32;
 }
-
-/// Reason why a routing cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct RoutingError {
-    /// Key under `[routing]` that is at fault.
-    pub key: &'static str,
-    /// What is wrong and what is allowed, as one sentence.
-    pub message: String,
-}
-
-impl RoutingError {
-    /// Creates an error at a key.
-    pub fn new(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key, message: message.into() }
-    }
-}

@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use routing::algorithms::shortest_path::TieRule;
 use routing::algorithms::table::{DestinationKind, TableSpec};
 use routing::algorithms::up_down::UpDownSpec;
-use routing::{Choice, Hop, Route, RouteState, Routing, RoutingError, RoutingSpec, RoutingTable, dependency_cycle};
+use routing::{Choice, Hop, Route, RouteState, Routing, RoutingSpec, RoutingTable, dependency_cycle};
 use testkit::routing::paths;
 use topology::{Topology, TopologySpec};
-use units::{NodeId, PortId, RouterId, VcClass};
+use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
 /// File that is removed when this is dropped.
 struct Held(PathBuf);
@@ -38,11 +38,11 @@ impl Drop for Held {
     }
 }
 
-fn from(topology: &dyn Topology, extension: &str, bytes: &[u8]) -> Result<Arc<dyn Routing>, RoutingError> {
+fn from(topology: &dyn Topology, extension: &str, bytes: &[u8]) -> Result<Arc<dyn Routing>, KeyError> {
     RoutingSpec::Table(Held::new(extension, bytes).spec()).build(topology)
 }
 
-fn from_text(topology: &dyn Topology, text: &str) -> Result<Arc<dyn Routing>, RoutingError> {
+fn from_text(topology: &dyn Topology, text: &str) -> Result<Arc<dyn Routing>, KeyError> {
     from(topology, "routes", text.as_bytes())
 }
 
@@ -191,7 +191,7 @@ fn ties_are_resolved_as_asked() {
 fn a_file_that_is_not_there_is_named() {
     let spec = TableSpec { path: "no.routes".into(), ties: TieRule::First, starts: 1, destinations: None };
     let error = RoutingSpec::Table(spec).build_in(&*network(ROW), Path::new("/nowhere")).unwrap_err();
-    assert_eq!((error.key, error.message.as_str()), ("path", "`no.routes` does not exist"));
+    assert_eq!((error.key.as_str(), error.message.as_str()), ("path", "`no.routes` does not exist"));
 }
 
 /// Returns an `.npy` file of 16-bit numbers.

@@ -56,7 +56,10 @@ fn all_of_a_fat_tree_goes_by_its_root() {
 #[test]
 fn a_root_that_is_none_is_refused() {
     let error = up_down(Some(6), TieRule::First).build(&*torus(&[6], 1)).unwrap_err();
-    assert_eq!((error.key, error.message.as_str()), ("root", "`root` is 6; this torus has the routers 0 to 5"));
+    assert_eq!(
+        (error.key.as_str(), error.message.as_str()),
+        ("root", "`root` is 6; this torus has the routers 0 to 5")
+    );
 }
 
 #[test]

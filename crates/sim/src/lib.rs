@@ -13,9 +13,9 @@ pub use ::experiment::*;
 pub use ::network::{Machine, Network, Packets, Part, Sample, SourceWaits, traffic};
 pub use ::system::{
     GivenPrograms, Job, JobCounts, OperationVolumes, Phase, Progress, RunContext, RunError, RunLength, RunOptions,
-    RunState, RunTotals, SATURATED_BELOW, SetLoads, System, SystemError, Workload, WorkloadRun, run, saturation,
+    RunState, RunTotals, SATURATED_BELOW, SetLoads, System, Workload, WorkloadRun, run, saturation,
 };
-pub use ::traffic::pacers::{PacerError, PacerSpec, WindowSpec};
+pub use ::traffic::pacers::{PacerSpec, WindowSpec};
 pub use completed::{Completed, completed};
 pub use engine::statistics::{student_quantile, student_tail};
 pub use experiment::Experiment;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mpi::program::Programs;
-use units::TaskId;
+use units::{KeyError, TaskId};
 
 use crate::experiment::Experiment;
 use ::analysis::{self, Analysis, CALLED_BACK, Check};
@@ -11,7 +11,6 @@ use ::analysis::{settle, unexplained, warnings};
 use ::experiment::{ExperimentError, Point, Search};
 use ::system as run;
 use ::system::System;
-use ::system::SystemError;
 use ::system::{Phase, Progress};
 use ::system::{RunError, RunOptions};
 use measure::PointResult;
@@ -36,7 +35,7 @@ fn build(experiment: &Experiment, point: &Point) -> Result<System, ExperimentErr
     System::build_from(&point.spec, base, parts).map_err(|error| located(experiment, point, &error))
 }
 
-fn located(experiment: &Experiment, point: &Point, error: &SystemError) -> ExperimentError {
+fn located(experiment: &Experiment, point: &Point, error: &KeyError) -> ExperimentError {
     experiment.error_in(point, &error.key, &*error.message)
 }
 

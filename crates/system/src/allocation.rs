@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use topology::Topology;
 use traffic::{PlacementSpec, TasksPerNode};
-use units::{TaskId, counted};
+use units::{KeyError, KeyResult, TaskId, counted};
 
-use crate::error::SystemError;
 use ::experiment::{JobSpec, Place, PlaceSpec};
 
 /// Allocator of a machine's nodes to jobs.
@@ -31,7 +30,7 @@ impl<'a> Allocator<'a> {
     ///
     /// # Errors
     /// If its list of nodes is invalid, or if too few nodes are left. The error names a key below that of the job.
-    pub fn next(&mut self, job: &JobSpec) -> Result<Allocation, SystemError> {
+    pub fn next(&mut self, job: &JobSpec) -> Result<Allocation, KeyError> {
         let (nodes, place) = match (&job.nodes, job.node_count) {
             (Some(text), _) => (self.listed(text)?, job.placement.clone()),
             (None, Some(count)) => self.counted(count, &job.placement)?,
@@ -41,8 +40,8 @@ impl<'a> Allocator<'a> {
         Ok((Some(nodes), place))
     }
 
-    fn listed(&self, text: &str) -> Result<Vec<u32>, SystemError> {
-        let wrong = |message: String| SystemError::new("nodes", message);
+    fn listed(&self, text: &str) -> Result<Vec<u32>, KeyError> {
+        let wrong = |message: String| KeyError::new("nodes", message);
         let nodes = mapping::parse_allocation(text, &**self.topology).map_err(|error| wrong(error.message))?;
         let nodes: Vec<u32> = nodes.iter().map(|node| node.0).collect();
         let mut seen = vec![false; self.taken.len()];
@@ -53,7 +52,7 @@ impl<'a> Allocator<'a> {
     }
 
     /// Returns the first free nodes in the order of the placement, and the placement without this order.
-    fn counted(&self, count: u32, place: &PlaceSpec) -> Result<(Vec<u32>, PlaceSpec), SystemError> {
+    fn counted(&self, count: u32, place: &PlaceSpec) -> Result<(Vec<u32>, PlaceSpec), KeyError> {
         let one = TasksPerNode::default;
         let (order, rest) = match place.place() {
             Place::Rule(PlacementSpec::Random(own)) => (PlacementSpec::Random(one()), PlaceSpec::Contiguous(own)),
@@ -62,8 +61,7 @@ impl<'a> Allocator<'a> {
             }
             Place::Rule(_) | Place::Mapped(..) => (PlacementSpec::Contiguous(one()), place.clone()),
         };
-        let order = order.place(&**self.topology, self.seed, self.base);
-        let order = order.map_err(|error| SystemError::new(format!("placement.{}", error.key), error.message))?;
+        let order = order.place(&**self.topology, self.seed, self.base).under("placement")?;
         let free = (0..order.len()).map(|task| order.node(TaskId(task)).0).filter(|&node| !self.taken[node as usize]);
         let nodes: Vec<u32> = free.take(count as usize).collect();
         if nodes.len() < count as usize {
@@ -73,7 +71,7 @@ impl<'a> Allocator<'a> {
                 nodes.len(),
                 self.taken.len()
             );
-            return Err(SystemError::new("node_count", message));
+            return Err(KeyError::new("node_count", message));
         }
         Ok((nodes, rest))
     }

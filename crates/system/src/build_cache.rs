@@ -8,8 +8,8 @@ use mpi::program::Programs;
 use routing::algorithms::flat::{NoRouting, is_flat};
 use routing::{Routing, RoutingSpec};
 use topology::{NetworkSpec, Topology};
+use units::{KeyError, KeyResult};
 
-use crate::error::SystemError;
 use ::experiment::ExperimentSpec;
 
 /// Number of topologies and of routings that are kept. A sweep mostly returns to recent ones, and large ones take
@@ -36,9 +36,8 @@ impl BuildCache {
     ///
     /// # Errors
     /// If the topology cannot be built. The error names the key at fault.
-    pub fn topology(&self, spec: &ExperimentSpec, base: &Path) -> Result<Arc<dyn Topology>, SystemError> {
-        let wrong = |error: topology::TopologyError| SystemError::new(format!("topology.{}", error.key), error.message);
-        self.topologies.get_or_build(&spec.topology, || mapping::build_topology(&spec.topology, base).map_err(wrong))
+    pub fn topology(&self, spec: &ExperimentSpec, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
+        self.topologies.get_or_build(&spec.topology, || mapping::build_topology(&spec.topology, base).under("topology"))
     }
 
     /// Returns the routing of a point, on its topology.
@@ -50,14 +49,13 @@ impl BuildCache {
         spec: &ExperimentSpec,
         topology: &dyn Topology,
         base: &Path,
-    ) -> Result<Arc<dyn Routing>, SystemError> {
+    ) -> Result<Arc<dyn Routing>, KeyError> {
         if is_flat(topology) {
             return Ok(Arc::new(NoRouting));
         }
         let kind = || spec.routing.clone().unwrap_or_else(|| RoutingSpec::default_for(topology));
-        let wrong = |error: routing::RoutingError| SystemError::new(format!("routing.{}", error.key), error.message);
         let key = (spec.topology.clone(), spec.routing.clone());
-        self.routings.get_or_build(&key, || kind().build_in(topology, base).map_err(wrong))
+        self.routings.get_or_build(&key, || kind().build_in(topology, base).under("routing"))
     }
 }
 

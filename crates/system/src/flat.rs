@@ -1,8 +1,8 @@
 //! Flat network: checks of keys that it does not support.
 
 use ::mpi::collectives::CollectiveBackend;
+use units::KeyError;
 
-use crate::error::SystemError;
 use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use ::traffic::pacers::PacerSpec;
 
@@ -21,9 +21,9 @@ pub const NO_SWITCHES: &str = "a flat network has no switches that could carry o
 ///
 /// # Errors
 /// If a key has no meaning on a flat network. The error names the first such key.
-pub fn check(spec: &ExperimentSpec) -> Result<(), SystemError> {
+pub fn check(spec: &ExperimentSpec) -> Result<(), KeyError> {
     let found = network(spec).or_else(|| workload(spec)).or_else(|| measure(spec));
-    found.map_or(Ok(()), |(key, message)| Err(SystemError::new(key, message)))
+    found.map_or(Ok(()), |(key, message)| Err(KeyError::new(key, message)))
 }
 
 /// Key and message of an error.

@@ -7,11 +7,10 @@ use mpi::communicator::OffloadLimits;
 use routing::Routing;
 use routing::algorithms::flat::is_flat;
 use topology::Topology;
-use units::{Bytes, Time};
+use units::{Bytes, KeyError, KeyResult, Time};
 
 use crate::allocation::Allocator;
 use crate::build_cache::BuildCache;
-use crate::error::SystemError;
 use crate::flat;
 use crate::groups::acknowledges;
 use crate::workloads::{self, BuildContext, Workload};
@@ -69,7 +68,7 @@ pub fn job_builders(
     topology: &Arc<dyn Topology>,
     (base, parts): (&Path, &BuildCache),
     offload_limits: &[OffloadLimits],
-) -> Result<Vec<JobBuilder>, SystemError> {
+) -> Result<Vec<JobBuilder>, KeyError> {
     let programs = &*parts.programs;
     let (none, of_job) = (OffloadLimits::new(), |job: usize| offload_limits.get(job));
     let packet = match is_flat(&**topology) {
@@ -96,13 +95,13 @@ pub fn job_builders(
         return Ok(vec![JobBuilder { name, workload, start: Time(0), end: None, background: false, seed, pacer }]);
     }
     if spec.jobs.is_empty() {
-        return Err(SystemError::new("workload", "there is no workload: write [workload], or [[job]] tables"));
+        return Err(KeyError::new("workload", "there is no workload: write [workload], or [[job]] tables"));
     }
     let mut allocator = Allocator::new(topology, spec.seed, base);
     let draft = |(number, job): (usize, &JobSpec)| {
         // Errors of the whole machine do not belong to a job.
-        let at = |error: SystemError| match error.key.split('.').next() {
-            Some("workload" | "placement" | "nodes" | "node_count") => error.below(&format!("job.{}.", job.name)),
+        let at = |error: KeyError| match error.key.split('.').next() {
+            Some("workload" | "placement" | "nodes" | "node_count") => error.under(&format!("job.{}", job.name)),
             _ => error,
         };
         let (nodes, place) = allocator.next(job).map_err(at)?;
@@ -131,19 +130,19 @@ pub fn job_builders(
 }
 
 /// Refuses pacers for jobs whose operations routers carry out, or whose packets they copy.
-pub fn check_pacers(jobs: &[JobBuilder]) -> Result<(), SystemError> {
+pub fn check_pacers(jobs: &[JobBuilder]) -> Result<(), KeyError> {
     let by_routers = |job: &JobBuilder| !job.workload.groups().is_empty() || job.workload.sets().is_some();
     let Some(JobBuilder { name, .. }) = jobs.iter().find(|job| !job.pacer.is_none() && by_routers(job)) else {
         return Ok(());
     };
     let message = "a pacer holds back the packets of flows from node to node: in-switch operations have windows of their own, and what \
                    routers copy is for several nodes";
-    let error = SystemError::new("workload.pacer", message);
-    Err(if name.is_empty() { error } else { error.below(&format!("job.{name}.")) })
+    let error = KeyError::new("workload.pacer", message);
+    Err(if name.is_empty() { error } else { error.under(&format!("job.{name}")) })
 }
 
 /// Refuses a routing that parts consecutive nodes on the way up a fat-tree, if packets are for consecutive nodes.
-pub fn check_runs(jobs: &[JobBuilder], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), SystemError> {
+pub fn check_runs(jobs: &[JobBuilder], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), KeyError> {
     let has_runs = |job: &JobBuilder| job.workload.multicasts().is_some_and(|own| own.runs.is_some());
     let keeps_together = ["adaptive-up-down", "random-up-down"].contains(&routing.kind());
     if keeps_together || topology.kind() != "fat-tree" || !jobs.iter().any(has_runs) {
@@ -154,13 +153,13 @@ pub fn check_runs(jobs: &[JobBuilder], (topology, routing): (&dyn Topology, &dyn
              \"random-up-down\" keep them together",
         routing.kind()
     );
-    Err(SystemError::new("routing.kind", message))
+    Err(KeyError::new("routing.kind", message))
 }
 
 /// Returns the pacer of a workload.
-fn pacer_of(spec: &WorkloadSpec, workload: &dyn Workload) -> Result<PacerSpec, SystemError> {
+fn pacer_of(spec: &WorkloadSpec, workload: &dyn Workload) -> Result<PacerSpec, KeyError> {
     let pacer = spec.pacer();
     let checked = pacer.check(workload.packets().packet);
-    checked.map_err(|error| SystemError::new(format!("workload.pacer.{}", error.key), error.message))?;
+    checked.under("workload.pacer")?;
     Ok(pacer.clone())
 }

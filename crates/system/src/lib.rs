@@ -4,7 +4,6 @@
 mod allocation;
 mod build_cache;
 mod clock;
-mod error;
 pub mod flat;
 mod groups;
 mod job;
@@ -19,7 +18,6 @@ mod workloads;
 
 pub use build_cache::{BuildCache, GivenPrograms};
 pub use clock::Stopwatch;
-pub use error::SystemError;
 pub use job::Job;
 pub use memory::of_network as memory_of_network;
 pub use progress::{Phase, Progress};

@@ -3,8 +3,8 @@
 use fabric::catalogue::RouterSpec;
 use fabric::{FabricSpec, GroupsSpec, NetworkSize};
 use topology::Topology;
+use units::KeyError;
 
-use crate::error::SystemError;
 use crate::workloads::Sources;
 use ::network::Network;
 use ::network::traffic::OpenTraffic;
@@ -54,14 +54,14 @@ pub fn of_network(network: &Network, router: &RouterSpec) -> u64 {
 ///
 /// # Errors
 /// If memory is too small. The error is at `topology`, with the needed and the free memory.
-pub(crate) fn check(spec: &FabricSpec) -> Result<(), SystemError> {
+pub(crate) fn check(spec: &FabricSpec) -> Result<(), KeyError> {
     let (topology, routing) = (&*spec.topology, &*spec.routing);
     let tables = routing.table_bytes() + of_groups(spec.groups.as_ref(), topology);
     let network = NetworkSize::of_spec(spec);
     let size = Size { network, longest: routing.max_routers(), router: &spec.router, tables };
     let (needed, free) = (estimate(&size), available());
     match free {
-        Some(free) if needed > free => Err(SystemError::new(
+        Some(free) if needed > free => Err(KeyError::new(
             "topology",
             format!(
                 "this network needs about {:.1} GiB of memory, and {:.1} GiB are free; make it smaller, or give its \

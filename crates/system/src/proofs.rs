@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use routing::trees::Trees;
 use routing::{DependencyCycle, RoutingSpec};
 use topology::NetworkSpec;
+use units::KeyError;
 
-use crate::error::SystemError;
 use crate::progress::Progress;
 use crate::run::outcome::RunError;
 use crate::system::System;
@@ -25,7 +25,7 @@ type Pair = (NetworkSpec, Option<RoutingSpec>, Option<Arc<Trees>>);
 type Entry = Arc<Mutex<Option<Verdict>>>;
 
 /// Cycle of channel dependencies, if there is one, or the reason why the check failed.
-type Verdict = Result<Option<DependencyCycle>, SystemError>;
+type Verdict = Result<Option<DependencyCycle>, KeyError>;
 
 impl Proofs {
     /// Returns a cycle of channel dependencies, if the routing of a system has one. None if the check is cancelled
@@ -93,7 +93,7 @@ mod tests {
                 // Gives the other threads time to arrive.
                 std::thread::yield_now();
                 Some(match vc_rule {
-                    VcRule::Single => Err(SystemError::new("routing", "a cycle")),
+                    VcRule::Single => Err(KeyError::new("routing", "a cycle")),
                     _ => Ok(None),
                 })
             })

@@ -2,8 +2,7 @@
 //! nodes with other jobs, whose packets would bypass the stages.
 
 use traffic::Placement;
-
-use crate::error::SystemError;
+use units::KeyError;
 
 /// Name of a job, its placement, and whether it has ranks.
 pub(crate) type Placed<'a> = (&'a str, &'a Placement, bool);
@@ -12,7 +11,7 @@ pub(crate) type Placed<'a> = (&'a str, &'a Placement, bool);
 ///
 /// # Errors
 /// If two jobs share a node and one of them has ranks. The error names the first such pair.
-pub(crate) fn check<'a>(jobs: impl Iterator<Item = Placed<'a>>) -> Result<(), SystemError> {
+pub(crate) fn check<'a>(jobs: impl Iterator<Item = Placed<'a>>) -> Result<(), KeyError> {
     let jobs: Vec<Placed<'_>> = jobs.collect();
     let nodes = jobs.iter().map(|(_, placement, _)| placement.nodes()).max().unwrap_or(0);
     let mut jobs_of = vec![usize::MAX; nodes as usize];
@@ -27,7 +26,7 @@ pub(crate) fn check<'a>(jobs: impl Iterator<Item = Placed<'a>>) -> Result<(), Sy
                      their own, or set `nic.kind = \"ideal\"`",
                     node.0
                 );
-                return Err(SystemError::new(format!("job.{name}.nodes"), message));
+                return Err(KeyError::new(format!("job.{name}.nodes"), message));
             }
         }
     }

@@ -8,10 +8,9 @@ use fabric::{FabricSpec, Plan, ReceiveBufferSpec};
 use routing::algorithms::flat::is_flat;
 use routing::{DependencyCycle, Routing, RoutingContractError};
 use topology::{ChannelClass, Topology};
-use units::{Bytes, NodeId, Time};
+use units::{Bytes, KeyError, KeyResult, NodeId, Time};
 
 use crate::build_cache::BuildCache;
-use crate::error::SystemError;
 use crate::flat;
 use crate::groups::{Demand, JobGroups, senders};
 use crate::job::{self, Job, JobBuilder};
@@ -41,7 +40,7 @@ impl System {
     ///
     /// # Errors
     /// If parts do not fit together. The error names the key at fault.
-    pub fn build(spec: &ExperimentSpec, base: &Path) -> Result<Self, SystemError> {
+    pub fn build(spec: &ExperimentSpec, base: &Path) -> Result<Self, KeyError> {
         Self::build_from(spec, base, &BuildCache::default())
     }
 
@@ -49,7 +48,7 @@ impl System {
     ///
     /// # Errors
     /// If parts do not fit together. The error names the key at fault.
-    pub fn build_from(spec: &ExperimentSpec, base: &Path, parts: &BuildCache) -> Result<Self, SystemError> {
+    pub fn build_from(spec: &ExperimentSpec, base: &Path, parts: &BuildCache) -> Result<Self, KeyError> {
         let topology = parts.topology(spec, base)?;
         let is_flat = is_flat(&*topology);
         if is_flat {
@@ -89,9 +88,9 @@ impl System {
         if !is_flat {
             crate::memory::check(&fabric)?;
         }
-        let plan = Plan::new(fabric).map_err(|error| SystemError::new(error.key, error.message))?;
-        let direct = if spec.measure.messages { direct_routing(&*topology, &routing) } else { Ok(None) };
-        let direct = direct.map_err(|error| SystemError::new("measure.messages", error.message))?;
+        let plan = Plan::new(fabric)?;
+        let direct = if spec.measure.messages { direct_routing(&*topology, &routing) } else { Ok(None) }
+            .at_key("measure.messages")?;
         let group = crate::groups::params(&spec.in_switch, plan.groups());
         let network = Network { topology, routing, direct, plan: Arc::new(plan), packet, group };
         let mut first_group = 0;
@@ -116,7 +115,7 @@ impl System {
     }
 
     /// Refuses more packet classes than a packet's header can tell apart.
-    fn check_numbers(&self) -> Result<(), SystemError> {
+    fn check_numbers(&self) -> Result<(), KeyError> {
         let (numbers, most) = (self.numbers(), fabric::MAX_JOBS);
         let last = (0..self.jobs.len()).rfind(|&job| numbers.acks(job).is_some());
         let Some(last) = last.filter(|_| numbers.total() > most) else { return Ok(()) };
@@ -127,15 +126,15 @@ impl System {
         );
         let Job { name, pacer, .. } = &self.jobs[last];
         let key = if pacer.is_none() { "workload" } else { "workload.pacer.ack_size" };
-        Err(SystemError::new(format!("job.{name}.{key}"), message))
+        Err(KeyError::new(format!("job.{name}.{key}"), message))
     }
 
     /// Refuses a run that certainly takes longer than the clock holds.
-    fn check_clock(&self) -> Result<(), SystemError> {
+    fn check_clock(&self) -> Result<(), KeyError> {
         let measure = &self.spec.measure;
         let too_long = |key: &str, time: Time| {
             let message = format!("{time} is too long: the clock holds a run of {LONGEST_RUN} (92 days)");
-            Err(SystemError::new(key, message))
+            Err(KeyError::new(key, message))
         };
         if let Some(end) = measure.max_time {
             // Everything ends by then.
@@ -168,16 +167,16 @@ impl System {
                 ),
             ),
         };
-        Err(SystemError::new(
+        Err(KeyError::new(
             if job.name.is_empty() { key.to_owned() } else { format!("job.{}.{key}", job.name) },
             message,
         ))
     }
 
     /// Refuses a time series with more samples than are kept, or with several samples in a tick.
-    fn check_series(&self) -> Result<(), SystemError> {
+    fn check_series(&self) -> Result<(), KeyError> {
         let Some(period) = self.spec.measure.series else { return Ok(()) };
-        let refused = |message: String| Err(SystemError::new("measure.series", message));
+        let refused = |message: String| Err(KeyError::new("measure.series", message));
         let tick = self.network.plan.tick();
         if period < tick {
             return refused(format!(
@@ -194,26 +193,26 @@ impl System {
     }
 
     /// Refuses a timeline where no job has ranks that end.
-    fn check_timeline(&self) -> Result<(), SystemError> {
+    fn check_timeline(&self) -> Result<(), KeyError> {
         let has_ranks = |job: &Job| job.workload.programs().is_some() && !job.workload.is_open();
         if !self.spec.measure.timeline || self.jobs.iter().any(has_ranks) {
             return Ok(());
         }
         let message =
             "there are no ranks that end: a timeline is of programs, benchmarks and message-driven applications";
-        Err(SystemError::new("measure.timeline", message))
+        Err(KeyError::new("measure.timeline", message))
     }
 
     /// Refuses latencies of messages if all jobs begin operations at a rate. Such jobs are measured by their
     /// operations.
-    fn check_messages(&self) -> Result<(), SystemError> {
+    fn check_messages(&self) -> Result<(), KeyError> {
         let is_of_operations = |job: &Job| job.workload.programs().is_some() && job.workload.is_open();
         if !self.spec.measure.messages || !self.jobs.iter().all(is_of_operations) {
             return Ok(());
         }
         let message = "reductions and barriers that begin at a rate are measured as operations (`operation_time_mean_ns`); latencies of messages \
                        are of traffic, multicasts and programs";
-        Err(SystemError::new("measure.messages", message))
+        Err(KeyError::new("measure.messages", message))
     }
 
     /// Returns the division of messages into packets: the first job's.
@@ -325,13 +324,13 @@ impl System {
     ///
     /// # Errors
     /// If the routing breaks its contract: a bug, reported before the run.
-    pub fn dependency_cycle(&self) -> Result<Option<DependencyCycle>, SystemError> {
+    pub fn dependency_cycle(&self) -> Result<Option<DependencyCycle>, KeyError> {
         self.dependency_cycle_unless(&Progress::new()).unwrap_or(Ok(None))
     }
 
     /// Returns a cycle of channel dependencies ([`Self::dependency_cycle`]). None if the search is cancelled before it
     /// ends.
-    pub fn dependency_cycle_unless(&self, progress: &Progress) -> Option<Result<Option<DependencyCycle>, SystemError>> {
+    pub fn dependency_cycle_unless(&self, progress: &Progress) -> Option<Result<Option<DependencyCycle>, KeyError>> {
         let Network { topology, routing, .. } = &self.network;
         if self.network.is_flat() {
             return Some(Ok(None));
@@ -340,7 +339,7 @@ impl System {
         let stops = || progress.is_cancelled();
         match routing::dependency_cycle_unless((&**topology, &**routing), trees, &stops) {
             Err(RoutingContractError::Stopped) => None,
-            found => Some(found.map_err(|fault| SystemError::new("routing", fault))),
+            found => Some(found.at_key("routing")),
         }
     }
 
@@ -360,7 +359,7 @@ impl System {
     ///
     /// # Errors
     /// If channels may wait for one another in a cycle.
-    pub fn refuse_deadlock(&self) -> Result<(), SystemError> {
+    pub fn refuse_deadlock(&self) -> Result<(), KeyError> {
         if self.spec.measure.unproven {
             return Ok(());
         }
@@ -371,10 +370,10 @@ impl System {
     ///
     /// # Errors
     /// If `cycle` is a cycle; the error shows it.
-    pub fn refuse_cycle(&self, cycle: Option<DependencyCycle>) -> Result<(), SystemError> {
+    pub fn refuse_cycle(&self, cycle: Option<DependencyCycle>) -> Result<(), KeyError> {
         match cycle {
             None => Ok(()),
-            Some(cycle) => Err(SystemError::new(
+            Some(cycle) => Err(KeyError::new(
                 "routing",
                 format!(
                     "`{}` on this {} can deadlock: {cycle}\ngive packets more classes of virtual channels (for \
@@ -431,7 +430,7 @@ fn fabric_spec(
 }
 
 /// Refuses operations in switches of a network without switches or with several planes. The error is at the operation.
-fn check_switches(spec: &ExperimentSpec, is_flat: bool, planes: u32, jobs: &[JobBuilder]) -> Result<(), SystemError> {
+fn check_switches(spec: &ExperimentSpec, is_flat: bool, planes: u32, jobs: &[JobBuilder]) -> Result<(), KeyError> {
     let message = match planes {
         _ if is_flat => flat::NO_SWITCHES.to_owned(),
         0 | 1 => return Ok(()),
@@ -443,7 +442,7 @@ fn check_switches(spec: &ExperimentSpec, is_flat: bool, planes: u32, jobs: &[Job
     let Some(place) = jobs.iter().position(|job| !job.workload.groups().is_empty()) else { return Ok(()) };
     let workload = spec.workload.as_ref().or_else(|| spec.jobs.get(place).map(|job| &job.workload));
     let key = workload.map_or("workload", WorkloadSpec::in_switch_key);
-    let error = SystemError::new(key, message);
+    let error = KeyError::new(key, message);
     let name = &jobs[place].name;
-    Err(if name.is_empty() { error } else { error.below(&format!("job.{name}.")) })
+    Err(if name.is_empty() { error } else { error.under(&format!("job.{name}")) })
 }

@@ -5,53 +5,6 @@ pub const MAX_TASKS: u32 = 1 << 26;
 /// Largest number of arcs of a phase.
 pub const MAX_ARCS: usize = 1 << 30;
 
-/// Reason why a task graph cannot be read or created.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", self.place())]
-pub struct GraphError {
-    /// File at fault, if any.
-    pub file: Option<String>,
-    /// Line at fault, from 1, if any.
-    pub line: Option<u64>,
-    /// Key of a generator at fault, if any.
-    pub key: Option<&'static str>,
-    /// Description of the error and of the allowed values, as one sentence.
-    pub message: String,
-}
-
-impl GraphError {
-    /// Creates an error of the graph as a whole.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { file: None, line: None, key: None, message: message.into() }
-    }
-
-    /// Creates an error at a line, from 1.
-    pub fn at(line: u64, message: impl Into<String>) -> Self {
-        Self { line: Some(line), ..Self::new(message) }
-    }
-
-    /// Creates an error at a key of a generator.
-    pub fn key(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key: Some(key), ..Self::new(message) }
-    }
-
-    /// Adds the name of the file.
-    #[must_use]
-    pub fn in_file(self, file: impl Into<String>) -> Self {
-        Self { file: Some(file.into()), ..self }
-    }
-
-    /// Returns the prefix `file:line: `, as far as it is known.
-    fn place(&self) -> String {
-        match (&self.file, self.line) {
-            (Some(file), Some(line)) => format!("{file}:{line}: "),
-            (Some(file), None) => format!("{file}: "),
-            (None, Some(line)) => format!("line {line}: "),
-            (None, None) => String::new(),
-        }
-    }
-}
-
 /// Messages between tasks, as compressed rows: the arcs out of task t are `first[t]..first[t + 1]`, in ascending order
 /// of targets. Each target occurs once, and t itself does not occur.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

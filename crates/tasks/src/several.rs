@@ -1,7 +1,8 @@
 //! Combination of several graphs: over common tasks, or of concurrent applications.
 
 use super::limits::summable;
-use super::{ArcList, GraphError, Group, MAX_TASKS, Phase, TaskArray, TaskGraph};
+use super::{ArcList, Group, MAX_TASKS, Phase, TaskArray, TaskGraph};
+use units::LocatedError;
 
 /// Largest number of different names in the name of a combination.
 const MOST_NAMES: usize = 4;
@@ -11,11 +12,11 @@ const MOST_NAMES: usize = 4;
 ///
 /// # Errors
 /// If there is no graph, if the numbers of tasks differ, or if there is not one positive weight per graph.
-pub fn combine(graphs: &[TaskGraph], weights: &[f64]) -> Result<TaskGraph, GraphError> {
-    let Some(first) = graphs.first() else { return Err(GraphError::new("there is no graph to combine")) };
+pub fn combine(graphs: &[TaskGraph], weights: &[f64]) -> Result<TaskGraph, LocatedError> {
+    let Some(first) = graphs.first() else { return Err(LocatedError::new("there is no graph to combine")) };
     if weights.len() != graphs.len() || weights.iter().any(|weight| !(*weight > 0.0 && weight.is_finite())) {
         let message = format!("the weights are one positive number for each of the {} graphs", graphs.len());
-        return Err(GraphError::key("weights", message));
+        return Err(LocatedError::key("weights", message));
     }
     if let Some(other) = graphs.iter().find(|graph| graph.tasks() != first.tasks()) {
         let message = format!(
@@ -25,7 +26,7 @@ pub fn combine(graphs: &[TaskGraph], weights: &[f64]) -> Result<TaskGraph, Graph
             other.name,
             other.tasks()
         );
-        return Err(GraphError::new(message));
+        return Err(LocatedError::new(message));
     }
     let mut combined = TaskGraph { phases: Vec::new(), loads: vec![0.0; first.loads.len()], ..first.clone() };
     combined.name = names(graphs);
@@ -53,11 +54,11 @@ pub fn combine(graphs: &[TaskGraph], weights: &[f64]) -> Result<TaskGraph, Graph
 ///
 /// # Errors
 /// If there is no graph, if there are too many tasks, or if concurrent phases differ in weight.
-pub fn beside(graphs: &[TaskGraph]) -> Result<TaskGraph, GraphError> {
-    let Some(first) = graphs.first() else { return Err(GraphError::new("there is no graph to set beside others")) };
+pub fn beside(graphs: &[TaskGraph]) -> Result<TaskGraph, LocatedError> {
+    let Some(first) = graphs.first() else { return Err(LocatedError::new("there is no graph to set beside others")) };
     let total = graphs.iter().map(|graph| u64::from(graph.tasks())).sum::<u64>();
     if total > u64::from(MAX_TASKS) {
-        return Err(GraphError::new(format!("the graphs have {total} tasks; {MAX_TASKS} are the most supported")));
+        return Err(LocatedError::new(format!("the graphs have {total} tasks; {MAX_TASKS} are the most supported")));
     }
     let phases = graphs.iter().map(|graph| graph.phases.len()).max().unwrap_or(0);
     let placed = graphs.iter().all(|graph| graph.space == first.space);
@@ -74,7 +75,7 @@ pub fn beside(graphs: &[TaskGraph]) -> Result<TaskGraph, GraphError> {
 }
 
 /// Merges phase number `at` of all graphs that have it.
-fn at_once(graphs: &[TaskGraph], at: usize, tasks: u32) -> Result<Phase, GraphError> {
+fn at_once(graphs: &[TaskGraph], at: usize, tasks: u32) -> Result<Phase, LocatedError> {
     let mut arcs = ArcList::new(tasks);
     let mut joint: Option<Phase> = None;
     for (graph, first) in graphs.iter().zip(offsets(graphs)) {
@@ -86,7 +87,7 @@ fn at_once(graphs: &[TaskGraph], at: usize, tasks: u32) -> Result<Phase, GraphEr
                 "the phases `{}` of weight {} and `{}` of weight {} happen at once; they have the same weight",
                 joint.name, joint.weight, phase.name, phase.weight
             );
-            return Err(GraphError::key("weights", message));
+            return Err(LocatedError::key("weights", message));
         }
         phase.arcs.iter().for_each(|(from, to, bytes, messages)| arcs.add(first + from, first + to, bytes, messages));
         joint.groups.extend(phase.groups.iter().map(|group| Group {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use units::Draw;
+use units::{Draw, LocatedError};
 
 use super::generators::matmul::MatmulSpec;
 use super::generators::mesh::MeshSpec;
@@ -16,7 +16,7 @@ use super::generators::openatom::OpenAtomSpec;
 use super::generators::random::RandomSpec;
 use super::generators::stencil::StencilSpec;
 use super::limits::summable;
-use super::{GraphError, GraphFormat, TaskGraph, read_graph};
+use super::{GraphFormat, TaskGraph, read_graph};
 use units::NamedStream;
 
 /// Task graph in a file.
@@ -70,7 +70,7 @@ impl GraphSpec {
     ///
     /// # Errors
     /// If a key is out of range, or a file is wrong.
-    pub fn build(&self, base: &Path, seed: u64) -> Result<TaskGraph, GraphError> {
+    pub fn build(&self, base: &Path, seed: u64) -> Result<TaskGraph, LocatedError> {
         let graph = match self {
             Self::Stencil(spec) => spec.build(),
             Self::Matmul(spec) => spec.build(),
@@ -97,9 +97,9 @@ pub fn shuffled(graph: &TaskGraph, seed: u64) -> TaskGraph {
 
 /// Parses `kind:VALUE,key=value`, such as `stencil:16x16x16,periodic=false`, or the path of a file.
 impl FromStr for GraphSpec {
-    type Err = GraphError;
+    type Err = LocatedError;
 
-    fn from_str(text: &str) -> Result<Self, GraphError> {
+    fn from_str(text: &str) -> Result<Self, LocatedError> {
         let text = text.trim();
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
         if let Some(&(kind, _, first)) = Self::KINDS.iter().find(|(known, ..)| *known == kind) {
@@ -117,11 +117,11 @@ impl FromStr for GraphSpec {
         let examples = Self::KINDS.map(|(_, example, _)| example).join("`, `");
         let message =
             format!("`{}` is no file and no kind of graph{hint} Write for example `{examples}`", text.escape_debug());
-        Err(GraphError::key("graph", message))
+        Err(LocatedError::key("graph", message))
     }
 }
 
-fn from_settings(kind: &str, first: &str, settings: &str) -> Result<GraphSpec, GraphError> {
+fn from_settings(kind: &str, first: &str, settings: &str) -> Result<GraphSpec, LocatedError> {
     let mut table = Map::new();
     table.insert("kind".into(), Value::from(kind));
     if kind == "file" {
@@ -133,18 +133,18 @@ fn from_settings(kind: &str, first: &str, settings: &str) -> Result<GraphSpec, G
                 None if place == 0 => (first, setting.trim()),
                 None => {
                     let message = format!("`{}` has no `=`; settings are key=value", setting.escape_debug());
-                    return Err(GraphError::key("graph", message));
+                    return Err(LocatedError::key("graph", message));
                 }
             };
             let list = matches!(key, "dims" | "patches");
             if table.insert(key.into(), value_of(value, list)).is_some() {
-                return Err(GraphError::key("graph", format!("`{key}` is given twice")));
+                return Err(LocatedError::key("graph", format!("`{key}` is given twice")));
             }
         }
     }
     serde_json::from_value(Value::Object(table)).map_err(|error| {
         let words = in_words(&error.to_string());
-        GraphError::key("graph", format!("`{kind}:{}`: {words}", settings.escape_debug()))
+        LocatedError::key("graph", format!("`{kind}:{}`: {words}", settings.escape_debug()))
     })
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use units::KeyError;
 
 use crate::families::dragonfly::{Dragonfly, DragonflySpec};
 use crate::families::fat_tree::{FatTree, FatTreeSpec};
@@ -14,7 +15,7 @@ use crate::families::flat::{Flat, FlatSpec};
 use crate::families::planes::{MAX_PLANES, Planes};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use crate::families::torus::{GridSpec, Torus};
-use crate::network::{Topology, TopologyError};
+use crate::network::Topology;
 use crate::shorthand::{Settings, short};
 
 /// Topology of the network.
@@ -51,7 +52,7 @@ impl TopologySpec {
     ];
 
     /// Builds the topology. Relative paths start from `base`, the folder of the experiment file.
-    pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
+    pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
         Ok(match self {
             Self::SingleSwitch(spec) => Arc::new(SingleSwitch::new(spec)?),
             Self::FatTree(spec) => Arc::new(FatTree::new(spec)?),
@@ -93,15 +94,15 @@ impl From<TopologySpec> for NetworkSpec {
 impl NetworkSpec {
     /// Builds the network, as [`TopologySpec::build`]. Fails at `planes` if the network cannot have that number of
     /// planes.
-    pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
+    pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
         self.of_plane(self.topology.build(base)?)
     }
 
     /// Builds the network from one of its planes. Fails at `planes` if the network cannot have that number of planes.
-    pub fn of_plane(&self, plane: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, TopologyError> {
+    pub fn of_plane(&self, plane: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, KeyError> {
         match (self.planes, &self.topology) {
             (1, _) => Ok(plane),
-            (_, TopologySpec::Flat(_)) => Err(TopologyError::new(
+            (_, TopologySpec::Flat(_)) => Err(KeyError::new(
                 "planes",
                 "a flat network has no planes: without routers only a node's link is left of them; raise `link.bandwidth`",
             )),
@@ -136,9 +137,9 @@ impl JsonSchema for NetworkSpec {
 
 /// Reads the shorthand of a topology. Several planes are written as a setting `planes=N`.
 impl FromStr for NetworkSpec {
-    type Err = TopologyError;
+    type Err = KeyError;
 
-    fn from_str(text: &str) -> Result<Self, TopologyError> {
+    fn from_str(text: &str) -> Result<Self, KeyError> {
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
         let is_planes = |setting: &&str| setting.split('=').next().is_some_and(|key| key.trim() == "planes");
         let (own, others): (Vec<&str>, Vec<&str>) = settings.split(',').partition(is_planes);
@@ -148,7 +149,7 @@ impl FromStr for NetworkSpec {
                 let number = Settings::read(only, &["planes"])?.number("planes")?;
                 u32::try_from(number).unwrap_or(u32::MAX)
             }
-            _ => return Err(TopologyError::new("planes", "`planes` is given twice")),
+            _ => return Err(KeyError::new("planes", "`planes` is given twice")),
         };
         let topology = if own.is_empty() { text.parse()? } else { format!("{kind}:{}", others.join(",")).parse()? };
         Ok(Self { topology, planes })
@@ -158,9 +159,9 @@ impl FromStr for NetworkSpec {
 /// Reads the shorthand of the command line: `kind:dims`, such as `torus:8x8x8` or `fat-tree:k=4,n=4`. Sizes are checked
 /// when the topology is built. An error's `key` is `kind`, or the key of the invalid setting.
 impl FromStr for TopologySpec {
-    type Err = TopologyError;
+    type Err = KeyError;
 
-    fn from_str(text: &str) -> Result<Self, TopologyError> {
+    fn from_str(text: &str) -> Result<Self, KeyError> {
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
         match kind.trim() {
             "single-switch" => SingleSwitchSpec::from_shorthand(settings).map(Self::SingleSwitch),
@@ -173,7 +174,7 @@ impl FromStr for TopologySpec {
             other => {
                 let examples = Self::KINDS.map(|(_, example)| example).join("`, `");
                 let message = format!("`{}` is not a kind of topology; write for example `{examples}`", short(other));
-                Err(TopologyError::new("kind", message))
+                Err(KeyError::new("kind", message))
             }
         }
     }

@@ -10,5 +10,4 @@ mod shorthand;
 pub use catalogue::{NetworkSpec, TopologySpec};
 pub use network::{
     ChannelClass, ChannelSource, Channels, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, NO_PATH, Topology,
-    TopologyError,
 };

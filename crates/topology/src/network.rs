@@ -208,23 +208,6 @@ pub enum ChannelSource {
     Node(NodeId, PlaneId),
 }
 
-/// Error that prevents a topology from being built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct TopologyError {
-    /// The key under `[topology]` that is at fault.
-    pub key: &'static str,
-    /// The fault and the allowed values, as one sentence.
-    pub message: String,
-}
-
-impl TopologyError {
-    /// Creates an error at a key.
-    pub fn new(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key, message: message.into() }
-    }
-}
-
 /// Returns the product of sizes, or `None` if it is above a limit.
 pub(crate) fn product(sizes: impl IntoIterator<Item = u64>, limit: u32) -> Option<u32> {
     let product = sizes.into_iter().try_fold(1_u64, u64::checked_mul)?;

@@ -1,6 +1,6 @@
 //! Shorthand of a machine on the command line: `kind:VALUE` or `kind:key=value,key=value`.
 
-use crate::network::TopologyError;
+use units::KeyError;
 
 /// Settings after a kind's colon, by key.
 pub(crate) struct Settings<'a> {
@@ -9,7 +9,7 @@ pub(crate) struct Settings<'a> {
 
 impl<'a> Settings<'a> {
     /// Reads `key=value,key=value`. A first setting without a key belongs to the first of `keys`.
-    pub(crate) fn read(text: &'a str, keys: &[&'static str]) -> Result<Self, TopologyError> {
+    pub(crate) fn read(text: &'a str, keys: &[&'static str]) -> Result<Self, KeyError> {
         let mut values: Vec<(&'static str, &str)> = Vec::new();
         for (place, setting) in text.split(',').enumerate() {
             let (key, value) = match setting.split_once('=') {
@@ -19,10 +19,10 @@ impl<'a> Settings<'a> {
             };
             let Some(&key) = keys.iter().find(|&&known| known == key) else {
                 let message = format!("`{}` is not one of the settings {}", short(setting), keys.join("=, ") + "=");
-                return Err(TopologyError::new(keys[0], message));
+                return Err(KeyError::new(keys[0], message));
             };
             if values.iter().any(|&(given, _)| given == key) {
-                return Err(TopologyError::new(key, format!("`{key}` is given twice")));
+                return Err(KeyError::new(key, format!("`{key}` is given twice")));
             }
             values.push((key, value));
         }
@@ -35,32 +35,32 @@ impl<'a> Settings<'a> {
     }
 
     /// Returns a required whole number.
-    pub(crate) fn number(&self, key: &'static str) -> Result<u64, TopologyError> {
-        let missing = || TopologyError::new(key, format!("`{key}` is missing, as in {key}=4"));
+    pub(crate) fn number(&self, key: &'static str) -> Result<u64, KeyError> {
+        let missing = || KeyError::new(key, format!("`{key}` is missing, as in {key}=4"));
         number(key, self.text(key).ok_or_else(missing)?)
     }
 
     /// Returns a whole number, or `default` if it is not given.
-    pub(crate) fn number_or(&self, key: &'static str, default: u64) -> Result<u64, TopologyError> {
+    pub(crate) fn number_or(&self, key: &'static str, default: u64) -> Result<u64, KeyError> {
         self.text(key).map_or(Ok(default), |text| number(key, text))
     }
 
     /// Returns a setting whose values are the names of type `T`, if given.
-    pub(crate) fn named<T: serde::de::DeserializeOwned>(&self, key: &'static str) -> Result<Option<T>, TopologyError> {
+    pub(crate) fn named<T: serde::de::DeserializeOwned>(&self, key: &'static str) -> Result<Option<T>, KeyError> {
         let Some(text) = self.text(key) else { return Ok(None) };
         let name = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(text);
-        T::deserialize(name).map(Some).map_err(|error| TopologyError::new(key, format!("`{key}`: {error}")))
+        T::deserialize(name).map(Some).map_err(|error| KeyError::new(key, format!("`{key}`: {error}")))
     }
 
     /// Returns a list of whole numbers separated by `x`, such as `8x8x8`.
-    pub(crate) fn numbers(&self, key: &'static str) -> Result<Vec<u64>, TopologyError> {
+    pub(crate) fn numbers(&self, key: &'static str) -> Result<Vec<u64>, KeyError> {
         self.text(key).unwrap_or("").split('x').map(|text| number(key, text)).collect()
     }
 }
 
-fn number(key: &'static str, text: &str) -> Result<u64, TopologyError> {
+fn number(key: &'static str, text: &str) -> Result<u64, KeyError> {
     let message = || format!("`{key}` has `{}`, which is not a whole number (below 2^64)", short(text));
-    text.parse().map_err(|_| TopologyError::new(key, message()))
+    text.parse().map_err(|_| KeyError::new(key, message()))
 }
 
 /// Returns a piece of the user's text for an error: printable and of limited length.

@@ -12,10 +12,10 @@ use testkit::topology::{check_topology, links};
 use topology::families::fat_tree::{FatTree, FatTreeSpec};
 use topology::families::file::{FileSpec, FileTopology};
 use topology::families::torus::{GridSpec, Torus};
-use topology::{ChannelClass, Endpoint, Topology, TopologyError};
-use units::{NodeId, PortId, RouterId};
+use topology::{ChannelClass, Endpoint, Topology};
+use units::{KeyError, NodeId, PortId, RouterId};
 
-fn parse(text: &str) -> Result<FileTopology, TopologyError> {
+fn parse(text: &str) -> Result<FileTopology, KeyError> {
     FileTopology::from_text(text, "machine")
 }
 

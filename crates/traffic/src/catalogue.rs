@@ -4,11 +4,13 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use units::KeyError;
+
 use crate::patterns::{
     adversarial, bit_complement, bit_reversal, exchange, hotspot, matrix, neighbor, random_permutation, shift, shuffle,
     tornado, transpose, uniform,
 };
-use crate::{Pattern, PatternError, Shape};
+use crate::{Pattern, Shape};
 use schemars::{JsonSchema, Schema};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -56,9 +58,9 @@ impl PatternSpec {
     /// are relative to the folder `base`.
     ///
     /// # Errors
-    /// [`PatternError`] if the pattern does not fit the number of tasks, a key is out of range, or a file cannot be
+    /// [`KeyError`] if the pattern does not fit the number of tasks, a key is out of range, or a file cannot be
     /// used.
-    pub fn build(&self, shape: &Shape, seed: u64, base: &Path) -> Result<Arc<dyn Pattern>, PatternError> {
+    pub fn build(&self, shape: &Shape, seed: u64, base: &Path) -> Result<Arc<dyn Pattern>, KeyError> {
         let tasks = shape.tasks;
         Ok(match self {
             Self::Uniform(spec) => Arc::new(uniform::Uniform::new(spec, tasks)?),

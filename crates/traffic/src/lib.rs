@@ -13,7 +13,7 @@ mod shape;
 
 pub use catalogue::{PatternEntry, PatternSpec, list};
 pub use injection::{Injection, InjectionError, InjectionSpec, InjectionState};
-pub use pattern::{Pattern, PatternError, Shares, Spread};
+pub use pattern::{Pattern, Shares, Spread};
 pub use placed::PlacedPattern;
 pub use placement::{Placement, PlacementFile, PlacementSpec, TasksPerNode};
 pub use shape::Shape;

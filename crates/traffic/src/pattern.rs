@@ -98,20 +98,3 @@ impl Spread {
         }
     }
 }
-
-/// Reason why a pattern cannot be built. `key` is the key at fault under `[workload.pattern]`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct PatternError {
-    /// Key under `[workload.pattern]`.
-    pub key: &'static str,
-    /// Description of the error and of the allowed values, as one sentence.
-    pub message: String,
-}
-
-impl PatternError {
-    /// Creates an error at a key.
-    pub fn new(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key, message: message.into() }
-    }
-}

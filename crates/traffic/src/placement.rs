@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use units::{Draw, NodeId, TaskId, input};
+use units::{Draw, KeyError, NodeId, TaskId, input};
 
-use crate::PatternError;
 use units::NamedStream;
 
 /// Placement of tasks on nodes.
@@ -46,9 +45,9 @@ impl PlacementFile {
     ///
     /// # Errors
     /// If the file cannot be read, is empty, or has a line that is not a node. The message names file and line.
-    fn read(&self, nodes: u32, base: &Path) -> Result<Placement, PatternError> {
+    fn read(&self, nodes: u32, base: &Path) -> Result<Placement, KeyError> {
         let name = self.path.display();
-        let wrong = |message: String| PatternError::new("path", message);
+        let wrong = |message: String| KeyError::new("path", message);
         let read = input::PLACEMENT.read_text(&base.join(&self.path));
         let text = read.map_err(|error| wrong(format!("{name}: it {error}")))?;
         let mut node_of = Vec::new();
@@ -70,14 +69,14 @@ impl PlacementFile {
     }
 
     /// Refuses a number of allocated nodes that is smaller than the number of used nodes or larger than the machine.
-    fn check_allocated(&self, placement: &Placement) -> Result<(), PatternError> {
+    fn check_allocated(&self, placement: &Placement) -> Result<(), KeyError> {
         let (used, nodes) = (placement.used().count() as u64, placement.nodes());
         match self.allocated_nodes {
             Some(count) if u64::from(count) < used || count > nodes => {
                 let name = self.path.display();
                 let message =
                     format!("`allocated_nodes` is {count}; {name} names {used} nodes, and the machine has {nodes}");
-                Err(PatternError::new("allocated_nodes", message))
+                Err(KeyError::new("allocated_nodes", message))
             }
             _ => Ok(()),
         }
@@ -121,7 +120,7 @@ impl PlacementSpec {
     /// # Errors
     /// If the strategy needs groups and the machine has none, or if a file is wrong. The error's key is under
     /// `[placement]`.
-    pub fn place(&self, topology: &dyn Topology, seed: u64, base: &Path) -> Result<Placement, PatternError> {
+    pub fn place(&self, topology: &dyn Topology, seed: u64, base: &Path) -> Result<Placement, KeyError> {
         let (nodes, per_node) = (topology.nodes(), self.tasks_per_node().unwrap_or(1));
         let contiguous = (0..nodes).flat_map(|node| std::iter::repeat_n(node, per_node as usize));
         let node_of: Vec<u32> = match self {
@@ -132,7 +131,7 @@ impl PlacementSpec {
                 let Some(groups) = topology.groups() else {
                     let message = "\"random-groups\" needs a machine with groups, such as a dragonfly; \"contiguous\", \
                                    \"round-robin\" and \"random\" are for any";
-                    return Err(PatternError::new("strategy", message));
+                    return Err(KeyError::new("strategy", message));
                 };
                 let order = shuffled((0..groups).collect(), &mut NamedStream::new(seed, "random-groups"));
                 let size = nodes / groups.max(1);
@@ -156,7 +155,7 @@ impl PlacementSpec {
         topology: &dyn Topology,
         seed: u64,
         base: &Path,
-    ) -> Result<Placement, PatternError> {
+    ) -> Result<Placement, KeyError> {
         let per_node = self.tasks_per_node().unwrap_or(1) as usize;
         let contiguous = nodes.iter().flat_map(|&node| std::iter::repeat_n(node, per_node));
         let node_of: Vec<u32> = match self {
@@ -166,13 +165,13 @@ impl PlacementSpec {
                 if let Some(task) = (0..placement.len()).find(other) {
                     let (name, node) = (file.path.display(), placement.node(TaskId(task)).0);
                     let message = format!("{name}:{}: node {node} is not one of this job's", task + 1);
-                    return Err(PatternError::new("path", message));
+                    return Err(KeyError::new("path", message));
                 }
                 return Ok(placement);
             }
             Self::RandomGroups(_) => {
                 let message = "\"random-groups\" is for jobs that have all nodes, or the first ones by number of nodes";
-                return Err(PatternError::new("strategy", message));
+                return Err(KeyError::new("strategy", message));
             }
             Self::Contiguous(_) => contiguous.collect(),
             Self::RoundRobin(_) => (0..per_node).flat_map(|_| nodes.iter().copied()).collect(),

@@ -11,8 +11,8 @@ use topology::Topology;
 use topology::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use topology::families::torus::{GridSpec, Torus};
 use traffic::patterns::{exchange::ExchangePatternSpec, hotspot::HotspotSpec, shift::ShiftSpec, uniform::UniformSpec};
-use traffic::{Pattern, PatternError, PatternSpec, Shape};
-use units::{Draw, TaskId};
+use traffic::{Pattern, PatternSpec, Shape};
+use units::{Draw, KeyError, TaskId};
 
 /// Weak but sufficient source of bits for these tests (SplitMix64).
 struct Bits(u64);
@@ -34,7 +34,7 @@ fn torus(dims: &[u64], nodes_per_router: u64) -> Torus {
     Torus::new(&GridSpec { dims: dims.to_vec(), nodes_per_router }).unwrap()
 }
 
-fn build(spec: &PatternSpec, topology: &dyn Topology) -> Result<Arc<dyn Pattern>, PatternError> {
+fn build(spec: &PatternSpec, topology: &dyn Topology) -> Result<Arc<dyn Pattern>, KeyError> {
     spec.build(&Shape::of(topology), 42, Path::new("."))
 }
 
@@ -208,7 +208,7 @@ fn what_does_not_fit_is_refused_with_what_does() {
     // Would catch a pattern that wraps, truncates or panics on an unsupported number of nodes.
     let refusal = |spec: &PatternSpec, nodes: u64| build(spec, &switch(nodes)).map(|_| ()).unwrap_err();
     for spec in on_bits() {
-        let PatternError { key, message } = refusal(&spec, 100);
+        let KeyError { key, message } = refusal(&spec, 100);
         assert_eq!(key, "kind");
         assert!(message.contains(spec.kind()) && message.contains("such as 64 or 128"), "{message}");
         assert!(message.contains("the workload has 100"), "{message}");

@@ -11,10 +11,8 @@ use topology::{Topology, TopologySpec};
 use traffic::patterns::adversarial::AdversarialSpec;
 use traffic::patterns::exchange::ExchangePatternSpec;
 use traffic::patterns::shift::ShiftSpec;
-use traffic::{
-    Pattern, PatternError, PatternSpec, PlacedPattern, Placement, PlacementSpec, Shape, Shares, TasksPerNode,
-};
-use units::{Draw, NodeId, TaskId};
+use traffic::{Pattern, PatternSpec, PlacedPattern, Placement, PlacementSpec, Shape, Shares, TasksPerNode};
+use units::{Draw, KeyError, NodeId, TaskId};
 
 /// Weak but sufficient source of bits for these tests (SplitMix64).
 struct Bits(u64);
@@ -32,7 +30,7 @@ fn dragonfly(h: u64) -> Dragonfly {
     Dragonfly::new(&DragonflySpec::balanced(h)).unwrap()
 }
 
-fn build(spec: &PatternSpec, topology: &dyn Topology, per_node: u32) -> Result<Arc<dyn Pattern>, PatternError> {
+fn build(spec: &PatternSpec, topology: &dyn Topology, per_node: u32) -> Result<Arc<dyn Pattern>, KeyError> {
     spec.build(&Shape::new(topology, per_node).unwrap(), 1, Path::new("."))
 }
 

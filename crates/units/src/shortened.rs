@@ -42,7 +42,7 @@ mod tests {
         // Would catch a long name that hides what a message says behind it, and a short one that is cut.
         let message = format!("`{}` is no name,\nand `b` is", "a".repeat(10_000));
         let expected = format!("`{}...{}` is no name,\nand `b` is", "a".repeat(79), "a".repeat(38));
-        assert_eq!(abridged(&message), expected.replace("` is no", "` is no"));
+        assert_eq!(abridged(&message), expected);
         assert_eq!(abridged("a short one"), "a short one");
     }
 

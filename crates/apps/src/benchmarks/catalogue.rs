@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::KeyError;
 
 use super::comb::{self, CombSpec};
 use super::connections::{self, ConnectionsSpec};
@@ -14,7 +15,6 @@ use super::window::{self, ManyPairsSpec, Style, WindowSpec};
 use super::{wicon, wocon};
 use crate::motifs::ProgramContext;
 use mpi::collectives::Operation;
-use traffic::PatternError;
 
 /// Benchmark of messages between ranks, and its keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -108,8 +108,8 @@ impl BenchmarkSpec {
     /// Builds the benchmark for the ranks of a program context. `seed` is that of the experiment.
     ///
     /// # Errors
-    /// [`PatternError`] for a rank that does not exist, too few ranks, and values out of range.
-    pub fn build(&self, context: &ProgramContext<'_>, seed: u64) -> Result<Built, PatternError> {
+    /// [`KeyError`] for a rank that does not exist, too few ranks, and values out of range.
+    pub fn build(&self, context: &ProgramContext<'_>, seed: u64) -> Result<Built, KeyError> {
         let ranks = context.node_of.len() as u32;
         let kind = self.kind();
         let table = match self {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Bytes, KeyError, Time};
 
 use super::sizes::check_pair;
 use super::table::{KEYS_OF_POLLING, TableBenchmark, TableRow};
@@ -19,7 +19,6 @@ use crate::motifs::ProgramContext;
 use mpi::collectives::{Algorithm, Collective, Operation};
 use mpi::communicator::{Communicator, Context, Group};
 use mpi::program::{Action, Interval, Messages, Request, Script, ScriptCall, Scripts, Seen};
-use traffic::PatternError;
 
 /// Name in the experiment file.
 pub(super) const KIND: &str = "comb-polling";
@@ -71,43 +70,40 @@ const LONGEST: u64 = 1_000_000_000_000_000;
 /// Communicator in which the two ranks synchronize and exchange the numbers of messages sent.
 const MEETING: u32 = 1;
 
-fn wrong(key: &'static str, message: String) -> PatternError {
-    PatternError::new(key, message)
-}
-
-/// Builds the benchmark.
+/// Returns the rows of the table: one for each interval.
 ///
 /// # Errors
-/// [`PatternError`] for ranks that do not exist and for values out of range.
-pub(super) fn build(spec: &CombSpec, context: &ProgramContext<'_>) -> Result<TableBenchmark, PatternError> {
-    let ranks = context.node_of.len() as u32;
-    check_pair(spec.pair, ranks)?;
+/// [`KeyError`] for values out of range.
+fn rows_of(spec: &CombSpec) -> Result<Vec<TableRow>, KeyError> {
     if spec.message_size.0 > 1 << 30 {
-        return Err(wrong("message_size", format!("{} is too large: at most 1 GiB is allowed", spec.message_size)));
+        return Err(KeyError::new(
+            "message_size",
+            format!("{} is too large: at most 1 GiB is allowed", spec.message_size),
+        ));
     }
     if !(1..=1 << 16).contains(&spec.queue) {
-        return Err(wrong("queue", format!("{} is out of range: 1 to 65536 are allowed", spec.queue)));
+        return Err(KeyError::new("queue", format!("{} is out of range: 1 to 65536 are allowed", spec.queue)));
     }
     if spec.work.0 == 0 || spec.work.0 > LONGEST {
-        return Err(wrong(
+        return Err(KeyError::new(
             "work",
             format!("{} is out of range: up to 1000 s are allowed, and more than nothing", spec.work),
         ));
     }
     if spec.intervals.is_empty() || spec.intervals.len() > 256 {
-        return Err(wrong("intervals", format!("there are {}: 1 to 256 are allowed", spec.intervals.len())));
+        return Err(KeyError::new("intervals", format!("there are {}: 1 to 256 are allowed", spec.intervals.len())));
     }
     let mut rows = Vec::with_capacity(spec.intervals.len());
     for &interval in &spec.intervals {
         if interval.0 == 0 || interval.0 > LONGEST {
-            return Err(wrong(
+            return Err(KeyError::new(
                 "intervals",
                 format!("{interval} is out of range: up to 1000 s are allowed, and more than nothing"),
             ));
         }
         let polls = spec.work.0.div_ceil(interval.0);
         if polls > MOST_POLLS {
-            return Err(wrong(
+            return Err(KeyError::new(
                 "intervals",
                 format!("{interval} is too short for {}: {polls} polls, up to {MOST_POLLS} are supported", spec.work),
             ));
@@ -115,6 +111,17 @@ pub(super) fn build(spec: &CombSpec, context: &ProgramContext<'_>) -> Result<Tab
         let polling = Some((interval.0, polls));
         rows.push(TableRow { bytes: spec.message_size.0, repetitions: 1, parts: 1, polling, ..TableRow::default() });
     }
+    Ok(rows)
+}
+
+/// Builds the benchmark.
+///
+/// # Errors
+/// [`KeyError`] for ranks that do not exist and for values out of range.
+pub(super) fn build(spec: &CombSpec, context: &ProgramContext<'_>) -> Result<TableBenchmark, KeyError> {
+    let ranks = context.node_of.len() as u32;
+    check_pair(spec.pair, ranks)?;
+    let rows = rows_of(spec)?;
     let plan: Arc<[(u64, u64)]> = rows.iter().filter_map(|row| row.polling).collect();
     let (pair, queue, bytes) = (spec.pair, spec.queue, spec.message_size.0);
     let settle = context.settle.0;

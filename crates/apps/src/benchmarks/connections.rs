@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, KeyError, KeyResult};
 
 use super::sizes::repetition;
 use super::table::{TableBenchmark, TableRow};
@@ -13,7 +13,6 @@ use super::timed::{At, Exercise, Timed};
 use crate::motifs::ProgramContext;
 use mpi::communicator::Group;
 use mpi::program::{Action, Burst, ScriptCall};
-use traffic::PatternError;
 
 /// Name in the experiment file.
 pub(super) const KIND: &str = "connection-memory";
@@ -70,16 +69,15 @@ impl Exercise for Peers {
 /// Builds the benchmark.
 ///
 /// # Errors
-/// [`PatternError`] for more peers than the ranks allow and for a size out of range.
-pub(super) fn build(spec: &ConnectionsSpec, context: &ProgramContext<'_>) -> Result<TableBenchmark, PatternError> {
+/// [`KeyError`] for more peers than the ranks allow and for a size out of range.
+pub(super) fn build(spec: &ConnectionsSpec, context: &ProgramContext<'_>) -> Result<TableBenchmark, KeyError> {
     let ranks = context.node_of.len() as u32;
     let most = ranks.saturating_sub(1);
     if spec.peers == 0 || spec.peers > most {
         let message = format!("{} others of {ranks} ranks: 1 to {most} are allowed", spec.peers);
-        return Err(PatternError::new("peers", message));
+        return Err(KeyError::new("peers", message));
     }
-    let repetition = repetition(&[spec.message_size], (1, 0), context.settle);
-    let repetition = repetition.map_err(|error| PatternError::new("message_size", error.message))?;
+    let repetition = repetition(&[spec.message_size], (1, 0), context.settle).at_key("message_size")?;
     let rows = Timed::rows(&repetition.sizes, 1, |_| TableRow { parts: 1, ..TableRow::default() });
     let programs = Timed::new(Peers(spec.peers), (ranks, Group::all(ranks)), repetition);
     Ok(TableBenchmark { kind: KIND, programs: Arc::new(programs), ranks, rows })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Bytes, KeyError, Time};
 
 use super::sizes::{powers, repetition};
 use super::table::{TableBenchmark, TableRow};
@@ -14,7 +14,6 @@ use crate::motifs::ProgramContext;
 use mpi::collectives::{Algorithm, Collective, CollectiveError, Operation, Selection};
 use mpi::communicator::{Communicator, Context, Group, NodeGroups};
 use mpi::program::ScriptCall;
-use traffic::PatternError;
 
 /// Collective operation of all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -131,10 +130,6 @@ struct Kind {
     reduction_time: Time,
 }
 
-fn wrong(key: &'static str, message: impl ToString) -> PatternError {
-    PatternError::new(key, message.to_string())
-}
-
 fn key_of(error: &CollectiveError) -> &'static str {
     match error {
         CollectiveError::Root { .. } => "root",
@@ -148,7 +143,7 @@ fn timed(
     kind: &Kind,
     (sizes, repetitions, warm_up): (&[Bytes], u32, u32),
     context: &ProgramContext<'_>,
-) -> Result<TableBenchmark, PatternError> {
+) -> Result<TableBenchmark, KeyError> {
     let ranks = context.node_of.len() as u32;
     let repetition = repetition(sizes, (repetitions, warm_up), context.settle)?;
     let group = Group::all(ranks);
@@ -166,7 +161,7 @@ fn timed(
         call.check(&own).map(|()| call)
     };
     let calls: Result<Vec<Collective>, CollectiveError> = repetition.sizes.iter().map(call).collect();
-    let calls = calls.map_err(|error| wrong(key_of(&error), error))?;
+    let calls = calls.map_err(|error| KeyError::new(key_of(&error), error))?;
     let rows = Timed::rows(&repetition.sizes, repetitions, |_| TableRow { parts: 1, ..TableRow::default() });
     let rotates = kind.operation.has_root() && kind.root.is_none();
     let programs = Timed::new(Operations { calls, rotates, nodes }, (ranks, group), repetition);
@@ -182,15 +177,15 @@ const LONGEST_BYTE: u64 = 1_000_000;
 /// Builds the benchmark of an operation without a root.
 ///
 /// # Errors
-/// [`PatternError`] for sizes or times out of range and for an algorithm that does not implement the operation.
+/// [`KeyError`] for sizes or times out of range and for an algorithm that does not implement the operation.
 pub(super) fn build(
     spec: &OperationSpec,
     (name, operation): (&'static str, Operation),
     context: &ProgramContext<'_>,
-) -> Result<TableBenchmark, PatternError> {
+) -> Result<TableBenchmark, KeyError> {
     let time = spec.reduction_time;
     if time.0 > LONGEST_BYTE {
-        return Err(wrong("reduction_time", format!("{time} a byte is too long: at most 1 us is allowed")));
+        return Err(KeyError::new("reduction_time", format!("{time} a byte is too long: at most 1 us is allowed")));
     }
     let sizes = spec.sizes.clone().unwrap_or_else(|| {
         let element = if operation == Operation::Allreduce { u64::from(ELEMENT) } else { 1 };
@@ -203,13 +198,13 @@ pub(super) fn build(
 /// Builds the benchmark of a broadcast.
 ///
 /// # Errors
-/// [`PatternError`] for sizes out of range, a root that does not exist, and an algorithm that does not implement a
+/// [`KeyError`] for sizes out of range, a root that does not exist, and an algorithm that does not implement a
 /// broadcast.
 pub(super) fn build_bcast(
     spec: &BcastSpec,
     name: &'static str,
     context: &ProgramContext<'_>,
-) -> Result<TableBenchmark, PatternError> {
+) -> Result<TableBenchmark, KeyError> {
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(true));
     let kind = Kind {
         name,
@@ -224,12 +219,12 @@ pub(super) fn build_bcast(
 /// Builds the benchmark of a barrier.
 ///
 /// # Errors
-/// [`PatternError`] for an algorithm that does not implement a barrier.
+/// [`KeyError`] for an algorithm that does not implement a barrier.
 pub(super) fn build_barrier(
     spec: &BarrierSpec,
     name: &'static str,
     context: &ProgramContext<'_>,
-) -> Result<TableBenchmark, PatternError> {
+) -> Result<TableBenchmark, KeyError> {
     let kind =
         Kind { name, operation: Operation::Barrier, algorithm: spec.algorithm, root: None, reduction_time: Time(0) };
     timed(&kind, (&[Bytes(0)], spec.repetitions, spec.warm_up), context)

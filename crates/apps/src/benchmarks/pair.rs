@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, KeyError};
 
 use super::sizes::{check_pair, powers, repetition};
 use super::table::{TableBenchmark, TableRow};
@@ -10,7 +10,6 @@ use super::timed::{At, Exercise, Timed};
 use crate::motifs::ProgramContext;
 use mpi::communicator::Group;
 use mpi::program::{Action, ScriptCall};
-use traffic::PatternError;
 
 /// Two ranks that exchange messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -86,12 +85,12 @@ impl Exercise for Pair {
 /// Builds the benchmark with the name `kind`. `with_none` tells whether the default sizes begin with 0 B or with 1 B.
 ///
 /// # Errors
-/// [`PatternError`] for ranks that do not exist and for sizes out of range.
+/// [`KeyError`] for ranks that do not exist and for sizes out of range.
 pub(super) fn build(
     spec: &PairSpec,
     (kind, exchange, with_none): (&'static str, Exchange, bool),
     context: &ProgramContext<'_>,
-) -> Result<TableBenchmark, PatternError> {
+) -> Result<TableBenchmark, KeyError> {
     let ranks = context.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(with_none));

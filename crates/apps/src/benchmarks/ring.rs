@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, KeyError};
 
 use super::sizes::{powers, repetition};
 use super::table::{TableBenchmark, TableRow};
@@ -13,7 +13,6 @@ use super::timed::{At, Exercise, Timed};
 use crate::motifs::ProgramContext;
 use mpi::communicator::Group;
 use mpi::program::{Action, ScriptCall};
-use traffic::PatternError;
 
 /// All ranks, which exchange messages with their neighbours in a ring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -89,18 +88,15 @@ impl Exercise for Ring {
 /// Builds the benchmark with the name `kind`.
 ///
 /// # Errors
-/// [`PatternError`] for fewer than two ranks and for sizes out of range.
+/// [`KeyError`] for fewer than two ranks and for sizes out of range.
 pub(super) fn build(
     spec: &RingSpec,
     (kind, neighbours): (&'static str, Neighbours),
     context: &ProgramContext<'_>,
-) -> Result<TableBenchmark, PatternError> {
+) -> Result<TableBenchmark, KeyError> {
     let ranks = context.node_of.len() as u32;
     if ranks < 2 {
-        return Err(PatternError::new(
-            "kind",
-            format!("a benchmark of neighbours needs two ranks, and there is {ranks}"),
-        ));
+        return Err(KeyError::new("kind", format!("a benchmark of neighbours needs two ranks, and there is {ranks}")));
     }
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(true));
     let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use mpi::program::{Action, Interval, Messages, Programs, Script, ScriptCall, Scripts, Seen};
-use traffic::PatternError;
+use units::KeyError;
 
 /// Benchmark of round trips: its program and the pairs that it measures.
 #[derive(Clone, Debug)]
@@ -22,15 +22,15 @@ pub struct Benchmark {
 const MOST: u64 = 1 << 24;
 
 /// Refuses benchmarks without pairs, and benchmarks with too many round trips.
-pub(super) fn check_size(pairs: u64, ranks: u32, messages: u32) -> Result<(), PatternError> {
+pub(super) fn check_size(pairs: u64, ranks: u32, messages: u32) -> Result<(), KeyError> {
     if pairs == 0 {
         let message = format!("a benchmark needs two ranks, and there is {ranks}");
-        return Err(PatternError::new("kind", message));
+        return Err(KeyError::new("kind", message));
     }
     let most = MOST / pairs;
     if u64::from(messages) > most {
         let message = format!("{messages} round trips of {pairs} pairs are too many: up to {most} are supported");
-        return Err(PatternError::new("messages", message));
+        return Err(KeyError::new("messages", message));
     }
     Ok(())
 }

@@ -3,10 +3,9 @@
 //! Each benchmark's section defines these keys anew: serde cannot deny unknown keys beside a flattened struct, and
 //! their documentation and defaults differ.
 
-use units::{Bytes, Time};
+use units::{Bytes, KeyError, Time};
 
 use super::timed::Repetition;
-use traffic::PatternError;
 
 /// Maximum size of a message, in bytes.
 const LARGEST: u64 = 1 << 30;
@@ -26,18 +25,18 @@ pub(super) fn powers(with_none: bool) -> Vec<Bytes> {
 /// Checks sizes, and returns them with the numbers of iterations and the pause `settle` after barriers.
 ///
 /// # Errors
-/// [`PatternError`] with the key `sizes` if their number or a size is out of range.
+/// [`KeyError`] with the key `sizes` if their number or a size is out of range.
 pub(super) fn repetition(
     sizes: &[Bytes],
     (measured, warm_up): (u32, u32),
     settle: Time,
-) -> Result<Repetition, PatternError> {
+) -> Result<Repetition, KeyError> {
     if sizes.is_empty() || sizes.len() > MOST_SIZES {
         let message = format!("there are {}: 1 to {MOST_SIZES} sizes are allowed", sizes.len());
-        return Err(PatternError::new("sizes", message));
+        return Err(KeyError::new("sizes", message));
     }
     if let Some(size) = sizes.iter().find(|size| size.0 > LARGEST) {
-        return Err(PatternError::new("sizes", format!("{size} is out of range: 0 B to 1 GiB are allowed")));
+        return Err(KeyError::new("sizes", format!("{size} is out of range: 0 B to 1 GiB are allowed")));
     }
     Ok(Repetition { sizes: sizes.iter().map(|size| size.0).collect(), measured, warm_up, settle })
 }
@@ -45,16 +44,16 @@ pub(super) fn repetition(
 /// Checks the two ranks of a benchmark of a pair.
 ///
 /// # Errors
-/// [`PatternError`] for a rank that does not exist and for two equal ranks.
-pub(super) fn check_pair(pair: [u32; 2], ranks: u32) -> Result<(), PatternError> {
+/// [`KeyError`] for a rank that does not exist and for two equal ranks.
+pub(super) fn check_pair(pair: [u32; 2], ranks: u32) -> Result<(), KeyError> {
     if ranks < 2 {
-        return Err(PatternError::new("kind", format!("a benchmark of a pair needs two ranks, and there is {ranks}")));
+        return Err(KeyError::new("kind", format!("a benchmark of a pair needs two ranks, and there is {ranks}")));
     }
     if let Some(absent) = pair.iter().find(|&&rank| rank >= ranks) {
-        return Err(PatternError::new("pair", format!("there is no rank {absent}: 0 to {} are allowed", ranks - 1)));
+        return Err(KeyError::new("pair", format!("there is no rank {absent}: 0 to {} are allowed", ranks - 1)));
     }
     if pair[0] == pair[1] {
-        return Err(PatternError::new("pair", format!("a pair is two ranks, and it is rank {} twice", pair[0])));
+        return Err(KeyError::new("pair", format!("a pair is two ranks, and it is rank {} twice", pair[0])));
     }
     Ok(())
 }

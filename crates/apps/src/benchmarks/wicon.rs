@@ -2,10 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Draw};
+use units::{Bytes, Draw, KeyError};
 
 use super::round_trips::{Benchmark, benchmark, check_size};
-use traffic::PatternError;
 use units::NamedStream;
 
 /// Messages with contention, between pairs of ranks.
@@ -46,8 +45,8 @@ impl Default for WiconSpec {
 /// Builds the benchmark for `ranks` ranks. If their number is odd, one rank has no partner and is idle.
 ///
 /// # Errors
-/// [`PatternError`] for fewer than two ranks and for too many messages.
-pub(super) fn build(spec: &WiconSpec, ranks: u32, seed: u64) -> Result<Benchmark, PatternError> {
+/// [`KeyError`] for fewer than two ranks and for too many messages.
+pub(super) fn build(spec: &WiconSpec, ranks: u32, seed: u64) -> Result<Benchmark, KeyError> {
     check_size(u64::from(ranks / 2), ranks, spec.messages)?;
     let mut order: Vec<u32> = (0..ranks).collect();
     if spec.pairs == PairsSpec::Random {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, KeyError};
 
 use super::sizes::{MOST_WINDOW, check_pair, powers, repetition};
 use super::table::{TableBenchmark, TableRow};
@@ -17,7 +17,6 @@ use super::timed::{At, Exercise, Timed};
 use crate::motifs::ProgramContext;
 use mpi::communicator::Group;
 use mpi::program::{Action, Burst, ScriptCall};
-use traffic::PatternError;
 
 /// Pair of ranks in which one rank, or both, send windows of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -175,16 +174,12 @@ pub(super) struct Style {
     pub rates: bool,
 }
 
-fn wrong(key: &'static str, message: String) -> PatternError {
-    PatternError::new(key, message)
-}
-
-fn check_window(window: u32, answer: Bytes) -> Result<(), PatternError> {
+fn check_window(window: u32, answer: Bytes) -> Result<(), KeyError> {
     if !(1..=MOST_WINDOW).contains(&window) {
-        return Err(wrong("window", format!("{window} is out of range: 1 to {MOST_WINDOW} are allowed")));
+        return Err(KeyError::new("window", format!("{window} is out of range: 1 to {MOST_WINDOW} are allowed")));
     }
     match answer.0 > 1 << 30 {
-        true => Err(wrong("answer_size", format!("{answer} is too large: at most 1 GiB is allowed"))),
+        true => Err(KeyError::new("answer_size", format!("{answer} is too large: at most 1 GiB is allowed"))),
         false => Ok(()),
     }
 }
@@ -192,12 +187,8 @@ fn check_window(window: u32, answer: Bytes) -> Result<(), PatternError> {
 /// Builds the benchmark of two ranks.
 ///
 /// # Errors
-/// [`PatternError`] for ranks that do not exist and for sizes or windows out of range.
-pub(super) fn build(
-    spec: &WindowSpec,
-    style: Style,
-    context: &ProgramContext<'_>,
-) -> Result<TableBenchmark, PatternError> {
+/// [`KeyError`] for ranks that do not exist and for sizes or windows out of range.
+pub(super) fn build(spec: &WindowSpec, style: Style, context: &ProgramContext<'_>) -> Result<TableBenchmark, KeyError> {
     let ranks = context.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
     let window = spec.window.unwrap_or(style.window);
@@ -214,19 +205,19 @@ pub(super) fn build(
 /// Builds the benchmark of many pairs.
 ///
 /// # Errors
-/// [`PatternError`] for more pairs than the ranks allow and for sizes or windows out of range.
+/// [`KeyError`] for more pairs than the ranks allow and for sizes or windows out of range.
 pub(super) fn build_many(
     spec: &ManyPairsSpec,
     kind: &'static str,
     context: &ProgramContext<'_>,
-) -> Result<TableBenchmark, PatternError> {
+) -> Result<TableBenchmark, KeyError> {
     let ranks = context.node_of.len() as u32;
     if ranks < 2 {
-        return Err(wrong("kind", format!("a benchmark of pairs needs two ranks, and there is {ranks}")));
+        return Err(KeyError::new("kind", format!("a benchmark of pairs needs two ranks, and there is {ranks}")));
     }
     let pairs = spec.pairs.unwrap_or(ranks / 2);
     if pairs == 0 || pairs > ranks / 2 {
-        return Err(wrong("pairs", format!("{pairs} pairs of {ranks} ranks: 1 to {} are allowed", ranks / 2)));
+        return Err(KeyError::new("pairs", format!("{pairs} pairs of {ranks} ranks: 1 to {} are allowed", ranks / 2)));
     }
     check_window(spec.window, spec.answer_size)?;
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(false));

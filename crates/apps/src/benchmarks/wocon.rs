@@ -4,10 +4,9 @@ use std::cmp::Ordering;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, KeyError};
 
 use super::round_trips::{Benchmark, benchmark, check_size};
-use traffic::PatternError;
 
 /// Messages without contention, between one rank and all others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,11 +34,11 @@ impl Default for WoconSpec {
 /// Builds the benchmark for `ranks` ranks.
 ///
 /// # Errors
-/// [`PatternError`] for a master that does not exist, fewer than two ranks, and too many messages.
-pub(super) fn build(spec: &WoconSpec, ranks: u32) -> Result<Benchmark, PatternError> {
+/// [`KeyError`] for a master that does not exist, fewer than two ranks, and too many messages.
+pub(super) fn build(spec: &WoconSpec, ranks: u32) -> Result<Benchmark, KeyError> {
     if spec.master >= ranks {
         let last = ranks.saturating_sub(1);
-        return Err(PatternError::new("master", format!("there is no rank {}: 0 to {last} are allowed", spec.master)));
+        return Err(KeyError::new("master", format!("there is no rank {}: 0 to {last} are allowed", spec.master)));
     }
     check_size(u64::from(ranks.saturating_sub(1)), ranks, spec.messages)?;
     let master = spec.master;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Time, input};
+use units::{KeyError, Time, input};
 
 use super::chakra::ChakraSpec;
 use super::collective::{CollectiveProgram, CollectiveSpec};
@@ -24,7 +24,6 @@ use super::{Motif, MotifPrograms};
 use mpi::communicator::OffloadLimits;
 use mpi::program::{Programs, calls};
 use mpi::schedule::goal;
-use traffic::PatternError;
 
 /// Program of ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,7 +101,7 @@ impl ProgramSpec {
     ///
     /// # Errors
     /// An unreadable file, more ranks than `ranks`, or inconsistent keys.
-    pub fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
+    pub fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, KeyError> {
         let nodes: Vec<u32> = (0..ranks).collect();
         self.build_on(&nodes, base)
     }
@@ -111,7 +110,7 @@ impl ProgramSpec {
     ///
     /// # Errors
     /// As for `build`.
-    pub fn build_on(&self, node_of: &[u32], base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
+    pub fn build_on(&self, node_of: &[u32], base: &Path) -> Result<Arc<dyn Programs>, KeyError> {
         self.build_at(&ProgramContext {
             node_of,
             base,
@@ -139,7 +138,7 @@ impl ProgramSpec {
     ///
     /// # Errors
     /// As for `build`.
-    pub fn build_at(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+    pub fn build_at(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, KeyError> {
         let (ranks, base) = (context.node_of.len() as u32, context.base);
         self.check_values()?;
         let motif: Arc<dyn Motif> = match self {
@@ -161,7 +160,7 @@ impl ProgramSpec {
     }
 
     /// Refuses messages and calculations that are too large.
-    fn check_values(&self) -> Result<(), PatternError> {
+    fn check_values(&self) -> Result<(), KeyError> {
         let (size, time) = match self {
             Self::Goal(_)
             | Self::Calls(_)
@@ -177,16 +176,16 @@ impl ProgramSpec {
             Self::Incast(spec) => (spec.message_size, 0),
         };
         if !(1..=LARGEST).contains(&size.0) {
-            return Err(PatternError::new("message_size", format!("{size} is out of range: 1 B to 1 GiB are allowed")));
+            return Err(KeyError::new("message_size", format!("{size} is out of range: 1 B to 1 GiB are allowed")));
         }
         check_time("compute", units::Time(time))
     }
 }
 
 impl GoalSpec {
-    fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, PatternError> {
+    fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, KeyError> {
         let name = shown(&self.file);
-        let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
+        let wrong = |message: String| KeyError::new("file", format!("{name}: {message}"));
         let schedule = goal::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
         check_room(schedule.ranks(), ranks).map_err(wrong)?;
         if let Some(op) = (0..schedule.len() as u32).find(|&op| schedule.lanes(op) != (0, 0)) {
@@ -201,10 +200,10 @@ impl GoalSpec {
 }
 
 impl CallsSpec {
-    fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+    fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, KeyError> {
         let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
         let name = shown(&self.file);
-        let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
+        let wrong = |message: String| KeyError::new("file", format!("{name}: {message}"));
         let calls = calls::text::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
         let calls = calls.carried_by(backend).map_err(|error| wrong(error.to_string()))?;
         check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
@@ -215,19 +214,19 @@ impl CallsSpec {
 
 impl CalledBackSpec {
     /// Returns the error that no process has created the program.
-    pub fn absent(&self) -> PatternError {
+    pub fn absent(&self) -> KeyError {
         let message = format!(
             "`{}` is a function in Python that is called back, and cannot be run from a file; run it where it is written, or save what it \
              has done in a run (`Program.recorded`)",
             self.name
         );
-        PatternError::new("name", message)
+        KeyError::new("name", message)
     }
 }
 
 /// Reads the text of a program file.
-fn text_of(file: &Path, base: &Path) -> Result<String, PatternError> {
-    let wrong = |message: String| PatternError::new("file", format!("{}: {message}", shown(file)));
+fn text_of(file: &Path, base: &Path) -> Result<String, KeyError> {
+    let wrong = |message: String| KeyError::new("file", format!("{}: {message}", shown(file)));
     let kind = match file.extension().and_then(|ending| ending.to_str()) {
         Some("et" | "json") => Some("chakra"),
         Some("trace") => Some("trace"),

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::{KeyError, KeyResult};
 
 use super::limits::{check_room, shown};
 use super::program_context::ProgramContext;
 use mpi::program::{Programs, calls};
 use traces::chakra::{ChakraError, Options, open, read_groups};
-use traffic::PatternError;
 
 /// Chakra execution traces and their replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,23 +39,23 @@ const fn one() -> f64 {
 
 impl ChakraSpec {
     /// Builds the program of the traces.
-    pub(super) fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+    pub(super) fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, KeyError> {
         let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
         let name = shown(&self.file);
-        let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
+        let wrong = |message: String| KeyError::new("file", format!("{name}: {message}"));
         let groups = match &self.groups {
             None => std::collections::BTreeMap::new(),
             Some(file) => {
                 let read = read_groups(&base.join(file));
-                read.map_err(|error| PatternError::new("groups", error.to_string()))?
+                read.at_key("groups")?
             }
         };
         let options = Options { compute_scale: self.compute_scale, ops_per_second: self.ops_per_second, groups };
         let traces = open(&base.join(&self.file), options).map_err(|error| match error {
             ChakraError::Range { key, value, allowed } => {
-                PatternError::new(key, format!("{value} is out of range: {allowed} are allowed"))
+                KeyError::new(key, format!("{value} is out of range: {allowed} are allowed"))
             }
-            error => PatternError::new("file", error.to_string()),
+            error => KeyError::new("file", error.to_string()),
         })?;
         let calls: calls::Calls = traces.calls.with_notes(traces.notes);
         let calls = calls.carried_by(backend).map_err(|error| wrong(error.to_string()))?;

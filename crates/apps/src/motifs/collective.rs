@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Bytes, KeyError, KeyResult, Time};
 
 use super::limits::{check_reduction, check_time};
 use super::program_context::ProgramContext;
@@ -16,7 +16,6 @@ use mpi::program::{
     Action, FanOut, GroupCall, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptCall, ScriptedRank,
     Seen,
 };
-use traffic::PatternError;
 
 /// Repeated collective operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -92,10 +91,6 @@ const LARGEST: u64 = 1 << 40;
 /// Largest number of operations of all ranks together. Start and end of each are stored.
 const MOST_INTERVALS: u64 = 1 << 26;
 
-fn wrong(key: &'static str, message: impl ToString) -> PatternError {
-    PatternError::new(key, message.to_string())
-}
-
 /// Returns the key that an error concerns.
 fn key_of(error: &CollectiveError) -> &'static str {
     match error {
@@ -110,47 +105,50 @@ fn key_of(error: &CollectiveError) -> &'static str {
 
 impl CollectiveSpec {
     /// Refuses values that are invalid for any grouping.
-    fn check(&self, ranks: u32) -> Result<(), PatternError> {
+    fn check(&self, ranks: u32) -> Result<(), KeyError> {
         if self.size.0 > LARGEST {
-            return Err(wrong("size", format!("{} is too large: at most 1 TiB is allowed", self.size)));
+            return Err(KeyError::new("size", format!("{} is too large: at most 1 TiB is allowed", self.size)));
         }
         if !(1..=1 << 20).contains(&self.element_size.0) {
             let message = format!("{} is out of range: 1 B to 1 MiB are allowed", self.element_size);
-            return Err(wrong("element_size", message));
+            return Err(KeyError::new("element_size", message));
         }
         if self.root != 0 && !self.operation.has_root() {
-            return Err(wrong("root", format!("`{}` has no root", self.operation.name())));
+            return Err(KeyError::new("root", format!("`{}` has no root", self.operation.name())));
         }
         if self.radix.is_some() && !self.algorithm.has_radix() {
             let message = format!(
                 "`{}` has no radix that can be chosen; `k-nomial`, `bruck` and `dissemination` have",
                 self.algorithm.name()
             );
-            return Err(wrong("radix", message));
+            return Err(KeyError::new("radix", message));
         }
         if self.selection.is_some() && self.algorithm != Algorithm::Auto {
             let message = format!("it is for `algorithm = \"auto\"`, and that is `{}`", self.algorithm.name());
-            return Err(wrong("selection", message));
+            return Err(KeyError::new("selection", message));
         }
         if self.segment == Some(Bytes(0)) {
-            return Err(wrong("segment", "a segment has at least one element; without the key there are none"));
+            return Err(KeyError::new("segment", "a segment has at least one element; without the key there are none"));
         }
         if self.segment.is_some() && self.algorithm == Algorithm::Auto {
-            return Err(wrong("segment", "`auto` chooses segments too; name an algorithm, or a table with segments"));
+            return Err(KeyError::new(
+                "segment",
+                "`auto` chooses segments too; name an algorithm, or a table with segments",
+            ));
         }
         check_reduction(self.reduction_time)?;
         if u64::from(self.iterations) * u64::from(ranks) > MOST_INTERVALS {
             let message = format!("{} operations of {ranks} ranks are too many: up to 2^26 in all", self.iterations);
-            return Err(wrong("iterations", message));
+            return Err(KeyError::new("iterations", message));
         }
         check_time("compute", self.compute)
     }
 
     /// Returns the call, with the algorithm chosen for groups of `members` members.
-    fn call(&self, members: u32, context: &ProgramContext<'_>) -> Result<Collective, PatternError> {
+    fn call(&self, members: u32, context: &ProgramContext<'_>) -> Result<Collective, KeyError> {
         let base = context.base;
         let selection = match &self.selection {
-            Some(file) => Selection::read(&base.join(file)).map_err(|error| wrong("selection", error))?,
+            Some(file) => Selection::read(&base.join(file)).at_key("selection")?,
             None => Selection::built_in(),
         };
         let own = Collective {
@@ -160,8 +158,9 @@ impl CollectiveSpec {
             time_per_byte: self.reduction_time.0,
             ..Collective::new(self.operation, self.algorithm, self.size.0)
         };
-        let call =
-            own.carried_by(context.backend, &selection, members).map_err(|error| wrong(key_of(&error), error))?;
+        let call = own
+            .carried_by(context.backend, &selection, members)
+            .map_err(|error| KeyError::new(key_of(&error), error))?;
         let default = if call.algorithm == Algorithm::KNomial { 4 } else { 2 };
         Ok(Collective { radix: self.radix.unwrap_or(default), ..call })
     }
@@ -187,11 +186,11 @@ impl CollectiveProgram {
     ///
     /// # Errors
     /// Inconsistent keys, ranks that cannot be divided into groups, or an unreadable file.
-    pub fn new(spec: &CollectiveSpec, context: &ProgramContext<'_>) -> Result<Self, PatternError> {
+    pub fn new(spec: &CollectiveSpec, context: &ProgramContext<'_>) -> Result<Self, KeyError> {
         let ranks = context.node_of.len() as u32;
         spec.check(ranks)?;
-        let grouping = Grouping::new(ranks, spec.group_size.unwrap_or(ranks), spec.group_stride)
-            .map_err(|message| wrong("group_size", message))?;
+        let grouping =
+            Grouping::new(ranks, spec.group_size.unwrap_or(ranks), spec.group_stride).at_key("group_size")?;
         let mut program = Self {
             call: spec.call(grouping.size(), context)?,
             groups: Groups::new(grouping, 0, (context.node_of, context.offload_limits)),
@@ -202,7 +201,7 @@ impl CollectiveProgram {
             messages: 0,
             in_switch: 0,
         };
-        program.call.check(&program.groups.communicator(0)).map_err(|error| wrong(key_of(&error), error))?;
+        program.call.check(&program.groups.communicator(0)).map_err(|error| KeyError::new(key_of(&error), error))?;
         let each = (0..ranks).map(|rank| program.call.messages(&program.groups.communicator(rank)));
         program.messages = each.sum::<u64>().saturating_mul(u64::from(spec.iterations));
         let members = program.groups().iter().map(|group| group.ranks.len() as u64).sum::<u64>();

@@ -3,12 +3,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Bytes, KeyError, Time};
 
 use super::grid::Grid;
 use super::{Motif, calc, recv, send};
 use mpi::program::ScriptCall;
-use traffic::PatternError;
 
 /// Transposes of a three-dimensional FFT.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,7 +46,7 @@ impl Fft {
     ///
     /// # Errors
     /// An invalid grid.
-    pub fn new(spec: &FftSpec, ranks: u32) -> Result<Self, PatternError> {
+    pub fn new(spec: &FftSpec, ranks: u32) -> Result<Self, KeyError> {
         Ok(Self { grid: Grid::new(spec.dims.as_deref(), 2, ranks)?, spec: spec.clone() })
     }
 }

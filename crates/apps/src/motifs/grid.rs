@@ -1,7 +1,7 @@
 //! Grids of ranks, first dimension fastest.
 
-use traffic::PatternError;
 use traffic::patterns::exchange::near_cube;
+use units::KeyError;
 
 /// Grid of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ impl Grid {
     ///
     /// # Errors
     /// A wrong number of dimensions, or a product that differs from the number of ranks.
-    pub fn new(dims: Option<&[u32]>, dimensions: usize, ranks: u32) -> Result<Self, PatternError> {
+    pub fn new(dims: Option<&[u32]>, dimensions: usize, ranks: u32) -> Result<Self, KeyError> {
         let near = if dimensions == 2 { near_square(ranks).to_vec() } else { near_cube(ranks).to_vec() };
         let Some(dims) = dims else { return Ok(Self { dims: near }) };
         let product = dims.iter().map(|&size| u64::from(size)).try_fold(1, u64::checked_mul);
@@ -22,7 +22,7 @@ impl Grid {
             let message = format!(
                 "{dims:?} is no grid of {dimensions} dimensions for {ranks} ranks: for example {near:?} is allowed"
             );
-            return Err(PatternError::new("dims", message));
+            return Err(KeyError::new("dims", message));
         }
         Ok(Self { dims: dims.to_vec() })
     }

@@ -2,12 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Bytes, KeyError, Time};
 
 use super::grid::Grid;
 use super::{Motif, calc, recv, send};
 use mpi::program::ScriptCall;
-use traffic::PatternError;
 
 /// Halo exchange.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +47,7 @@ impl Halo {
     ///
     /// # Errors
     /// An invalid grid.
-    pub fn new(spec: &HaloSpec, dimensions: usize, ranks: u32) -> Result<Self, PatternError> {
+    pub fn new(spec: &HaloSpec, dimensions: usize, ranks: u32) -> Result<Self, KeyError> {
         Ok(Self { grid: Grid::new(spec.dims.as_deref(), dimensions, ranks)?, spec: spec.clone() })
     }
 }

@@ -2,11 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, KeyError};
 
 use super::{Motif, send};
 use mpi::program::{Action, Burst, ScriptCall};
-use traffic::PatternError;
 
 /// Incast: all ranks send to a single rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -42,19 +41,19 @@ impl Incast {
     ///
     /// # Errors
     /// A root that does not exist, a single rank, or more messages than the limit.
-    pub fn new(spec: &IncastSpec, ranks: u32) -> Result<Self, PatternError> {
+    pub fn new(spec: &IncastSpec, ranks: u32) -> Result<Self, KeyError> {
         if spec.root >= ranks {
             let message = format!("there is no rank {}: 0 to {} are allowed", spec.root, ranks.saturating_sub(1));
-            return Err(PatternError::new("root", message));
+            return Err(KeyError::new("root", message));
         }
         if ranks < 2 {
-            return Err(PatternError::new("kind", "an incast needs two ranks, and there is one".to_owned()));
+            return Err(KeyError::new("kind", "an incast needs two ranks, and there is one".to_owned()));
         }
         let total = spec.messages.checked_mul(ranks - 1).filter(|&total| total <= MOST);
         let total = total.ok_or_else(|| {
             let message =
                 format!("{} from each of {} ranks are too many: up to {MOST} in all", spec.messages, ranks - 1);
-            PatternError::new("messages", message)
+            KeyError::new("messages", message)
         })?;
         Ok(Self { spec: spec.clone(), total })
     }

@@ -3,26 +3,25 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use units::Time;
+use units::{KeyError, Time};
 
 use mpi::schedule::LONGEST_CALC;
-use traffic::PatternError;
 
 /// Longest time of combining a byte, in picoseconds: one microsecond.
 const LONGEST_BYTE: u64 = 1_000_000;
 
 /// Refuses a calculation that is too long.
-pub(super) fn check_time(key: &'static str, time: Time) -> Result<(), PatternError> {
+pub(super) fn check_time(key: &'static str, time: Time) -> Result<(), KeyError> {
     match time.0 > LONGEST_CALC {
-        true => Err(PatternError::new(key, format!("{time} is too long: at most 1000 s are allowed"))),
+        true => Err(KeyError::new(key, format!("{time} is too long: at most 1000 s are allowed"))),
         false => Ok(()),
     }
 }
 
 /// Refuses a time per combined byte that is too long.
-pub(super) fn check_reduction(time: Time) -> Result<(), PatternError> {
+pub(super) fn check_reduction(time: Time) -> Result<(), KeyError> {
     match time.0 > LONGEST_BYTE {
-        true => Err(PatternError::new("reduction_time", format!("{time} a byte is too long: at most 1 us is allowed"))),
+        true => Err(KeyError::new("reduction_time", format!("{time} a byte is too long: at most 1 us is allowed"))),
         false => Ok(()),
     }
 }

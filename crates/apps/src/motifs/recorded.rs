@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::KeyError;
 
 use super::limits::{check_room, shown};
 use super::program_context::ProgramContext;
 use mpi::program::Programs;
 use traces::recorded::{LARGEST_SCALE, Replay, Trace};
-use traffic::PatternError;
 
 /// Recorded trace and its replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,12 +34,12 @@ const fn one() -> f64 {
 
 impl TraceSpec {
     /// Builds the program of the trace.
-    pub(super) fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+    pub(super) fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, KeyError> {
         let name = shown(&self.file);
-        let wrong = |message: String| PatternError::new("file", format!("{name}: {message}"));
+        let wrong = |message: String| KeyError::new("file", format!("{name}: {message}"));
         if !(0.0..=LARGEST_SCALE).contains(&self.compute_scale) {
             let message = format!("{} is out of range: 0 to {LARGEST_SCALE} are allowed", self.compute_scale);
-            return Err(PatternError::new("compute_scale", message));
+            return Err(KeyError::new("compute_scale", message));
         }
         let replay = Replay { wildcards: self.wildcards, compute_scale: self.compute_scale, backend: context.backend };
         let trace = Trace::open(&context.base.join(&self.file), replay).map_err(|error| wrong(error.to_string()))?;

@@ -2,12 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Bytes, KeyError, Time};
 
 use super::grid::Grid;
 use super::{Motif, calc, recv, send};
 use mpi::program::ScriptCall;
-use traffic::PatternError;
 
 /// Wavefronts through a grid of ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +47,7 @@ impl Sweep {
     ///
     /// # Errors
     /// An invalid grid.
-    pub fn new(spec: &SweepSpec, ranks: u32) -> Result<Self, PatternError> {
+    pub fn new(spec: &SweepSpec, ranks: u32) -> Result<Self, KeyError> {
         Ok(Self { grid: Grid::new(spec.dims.as_deref(), 2, ranks)?, spec: spec.clone() })
     }
 }

@@ -7,11 +7,10 @@
 use std::collections::BTreeMap;
 
 use topology::Topology;
-use units::{NodeId, counted};
+use units::{LocatedError, NodeId, counted};
 
 use super::Home;
 use super::importers::hostlist;
-use crate::MachineError;
 
 /// Names of a machine's nodes, and their hosts, by node.
 type Named<'a> = (&'a Vec<String>, &'a Vec<Home>);
@@ -20,7 +19,7 @@ type Named<'a> = (&'a Vec<String>, &'a Vec<Home>);
 ///
 /// # Errors
 /// If the text has no such form, or names a node that the machine does not have.
-pub fn parse_allocation(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, MachineError> {
+pub fn parse_allocation(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, LocatedError> {
     parse(text, topology, None)
 }
 
@@ -32,7 +31,7 @@ pub(crate) fn parse(
     text: &str,
     topology: &dyn Topology,
     names: Option<Named<'_>>,
-) -> Result<Vec<NodeId>, MachineError> {
+) -> Result<Vec<NodeId>, LocatedError> {
     let text = text.trim();
     if text.contains(':') {
         return parse_box(text, topology);
@@ -44,11 +43,11 @@ pub(crate) fn parse(
     }
 }
 
-fn wrong(message: String) -> MachineError {
-    MachineError::key("allocation", message)
+fn wrong(message: String) -> LocatedError {
+    LocatedError::key("allocation", message)
 }
 
-fn parse_box(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, MachineError> {
+fn parse_box(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, LocatedError> {
     let Some(dims) = topology.grid() else {
         let message = format!("the box `{text}` is for tori and meshes; a {} takes numbers of nodes", topology.kind());
         return Err(wrong(message));
@@ -84,7 +83,7 @@ fn parse_box(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, Machine
     Ok(chosen.flat_map(|router| (0..per_router).map(move |node| NodeId(router * per_router + node))).collect())
 }
 
-fn parse_numbers(text: &str, all: u32) -> Result<Vec<NodeId>, MachineError> {
+fn parse_numbers(text: &str, all: u32) -> Result<Vec<NodeId>, LocatedError> {
     let mut nodes = Vec::new();
     for range in text.split(',').map(str::trim) {
         let (from, to) = range.split_once('-').unwrap_or((range, range));
@@ -104,7 +103,7 @@ fn parse_numbers(text: &str, all: u32) -> Result<Vec<NodeId>, MachineError> {
 ///
 /// # Errors
 /// If a host is not among the names.
-fn by_name(hosts: &[String], (names, homes): Named<'_>) -> Result<Vec<NodeId>, MachineError> {
+fn by_name(hosts: &[String], (names, homes): Named<'_>) -> Result<Vec<NodeId>, LocatedError> {
     let mut known: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
     for (node, (name, home)) in (0..).map(NodeId).zip(names.iter().zip(homes)) {
         known.entry(name).or_default().push(node);

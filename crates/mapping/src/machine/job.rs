@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::importers::hostlist;
-use units::counted;
-
-use crate::MachineError;
+use units::{LocatedError, counted};
 
 /// Job as described by its environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,15 +22,15 @@ impl Job {
     ///
     /// # Errors
     /// If there is no list of nodes, or a variable is invalid; the error names the variable.
-    pub fn from_environment(variables: &BTreeMap<String, String>) -> Result<Self, MachineError> {
+    pub fn from_environment(variables: &BTreeMap<String, String>) -> Result<Self, LocatedError> {
         let names = ["SLURM_JOB_NODELIST", "SLURM_NODELIST"];
         let Some((name, list)) = names.iter().find_map(|&name| variables.get(name).map(|list| (name, list))) else {
             let message = "there is no SLURM_JOB_NODELIST: this is not within a job of Slurm; name the machine and the \
                            allocation instead";
-            return Err(MachineError::key("job", message));
+            return Err(LocatedError::key("job", message));
         };
         let hosts =
-            hostlist::hosts(list).map_err(|error| MachineError::key("job", format!("{name}: {}", error.message)))?;
+            hostlist::hosts(list).map_err(|error| LocatedError::key("job", format!("{name}: {}", error.message)))?;
         let tasks = variables.get("SLURM_TASKS_PER_NODE").map_or(Ok(Vec::new()), |text| counts(text))?;
         if !tasks.is_empty() && tasks.len() != hosts.len() {
             let message = format!(
@@ -40,7 +38,7 @@ impl Job {
                 counted(tasks.len() as u64, ["node", "nodes"]),
                 hosts.len()
             );
-            return Err(MachineError::key("job", message));
+            return Err(LocatedError::key("job", message));
         }
         let address = variables
             .get("SLURM_TOPOLOGY_ADDR")
@@ -50,7 +48,7 @@ impl Job {
 }
 
 /// Expands counts: `2(x3),1` is 2, 2, 2, 1.
-fn counts(text: &str) -> Result<Vec<u32>, MachineError> {
+fn counts(text: &str) -> Result<Vec<u32>, LocatedError> {
     let mut all = Vec::new();
     for part in text.split(',') {
         let (count, times) = part
@@ -59,10 +57,10 @@ fn counts(text: &str) -> Result<Vec<u32>, MachineError> {
             .map_or((part.trim(), "1"), |(count, times)| (count, times.trim_end_matches(')')));
         let (Ok(count), Ok(times)) = (count.parse::<u32>(), times.parse::<usize>()) else {
             let message = format!("SLURM_TASKS_PER_NODE has `{}`, which is not like 2(x3)", part.escape_debug());
-            return Err(MachineError::key("job", message));
+            return Err(LocatedError::key("job", message));
         };
         if times > hostlist::MAX_HOSTS || all.len() > hostlist::MAX_HOSTS {
-            return Err(MachineError::key("job", "SLURM_TASKS_PER_NODE is for more nodes than are supported"));
+            return Err(LocatedError::key("job", "SLURM_TASKS_PER_NODE is for more nodes than are supported"));
         }
         all.extend(std::iter::repeat_n(count, times));
     }

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{NetworkSpec, Topology};
-use units::NodeId;
+use units::{LocatedError, NodeId};
 
-use crate::{Hops, MachineError};
+use crate::Hops;
 
 pub use allocation::parse_allocation;
 pub use importers::hwloc::NodeShape;
@@ -96,7 +96,7 @@ impl Machine {
     ///
     /// # Errors
     /// If [`Self::with_allocation`] fails.
-    pub fn new(topology: Arc<dyn Topology>, spec: MachineSpec) -> Result<Self, MachineError> {
+    pub fn new(topology: Arc<dyn Topology>, spec: MachineSpec) -> Result<Self, LocatedError> {
         let all = (0..topology.nodes()).map(NodeId).collect();
         Self::with_allocation(topology, spec, all)
     }
@@ -110,7 +110,7 @@ impl Machine {
         topology: Arc<dyn Topology>,
         spec: MachineSpec,
         nodes: Vec<NodeId>,
-    ) -> Result<Self, MachineError> {
+    ) -> Result<Self, LocatedError> {
         check(&nodes, topology.nodes())?;
         let hops = Hops::new(&*topology, &nodes)?;
         Ok(Self { topology, spec, nodes, hops, about: MachineFacts::default() })
@@ -163,18 +163,18 @@ impl Machine {
     }
 }
 
-fn check(nodes: &[NodeId], all: u32) -> Result<(), MachineError> {
+fn check(nodes: &[NodeId], all: u32) -> Result<(), LocatedError> {
     if nodes.is_empty() {
-        return Err(MachineError::key("allocation", "the allocation has no nodes"));
+        return Err(LocatedError::key("allocation", "the allocation has no nodes"));
     }
     let mut seen = vec![false; all as usize];
     for node in nodes {
         let Some(seen) = seen.get_mut(node.index()) else {
             let message = format!("the allocation has node {node}; the machine's are 0 to {}", all - 1);
-            return Err(MachineError::key("allocation", message));
+            return Err(LocatedError::key("allocation", message));
         };
         if std::mem::replace(seen, true) {
-            return Err(MachineError::key("allocation", format!("the allocation has node {node} twice")));
+            return Err(LocatedError::key("allocation", format!("the allocation has node {node} twice")));
         }
     }
     Ok(())

@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use topology::families::file::FileTopology;
 use topology::{Topology, TopologySpec};
-
-use crate::MachineError;
+use units::LocatedError;
 
 /// Links of a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,14 +91,14 @@ impl Preset {
     ///
     /// # Errors
     /// If a Blue Gene is named without a number of nodes or with too many, or another machine with a number.
-    pub(crate) fn build(&self, nodes: Option<&str>) -> Result<(Arc<dyn Topology>, Option<u32>), MachineError> {
+    pub(crate) fn build(&self, nodes: Option<&str>) -> Result<(Arc<dyn Topology>, Option<u32>), LocatedError> {
         let smallest = match self.name {
             "bluegene-l" => 32,
             "bluegene-p" => 64,
             _ => {
                 if nodes.is_some() {
                     let message = format!("`{}` takes no size; use `allocation` for a part of it", self.name);
-                    return Err(MachineError::key("machine", message));
+                    return Err(LocatedError::key("machine", message));
                 }
                 return Ok((self.whole()?, None));
             }
@@ -108,7 +107,7 @@ impl Preset {
         let wanted = nodes.and_then(|text| text.parse::<u32>().ok()).filter(|&nodes| nodes > 0 && nodes <= most);
         let Some(wanted) = wanted else {
             let message = format!("`{0}` needs a number of nodes from 1 to {most}, such as `{0}:512`", self.name);
-            return Err(MachineError::key("machine", message));
+            return Err(LocatedError::key("machine", message));
         };
         let partition = blue_gene_partition(wanted, smallest);
         let spec = format!("{}:{}", partition.kind(), partition.shorthand());
@@ -116,7 +115,7 @@ impl Preset {
         Ok((topology, Some(wanted)))
     }
 
-    fn whole(&self) -> Result<Arc<dyn Topology>, MachineError> {
+    fn whole(&self) -> Result<Arc<dyn Topology>, LocatedError> {
         match self.name {
             "bigben" => grid("torus:11x12x16"),
             "jaguar" => grid("torus:21x16x24"),
@@ -126,12 +125,12 @@ impl Preset {
     }
 }
 
-fn grid(text: &str) -> Result<Arc<dyn Topology>, MachineError> {
+fn grid(text: &str) -> Result<Arc<dyn Topology>, LocatedError> {
     Ok(text.parse::<TopologySpec>()?.build(std::path::Path::new("."))?)
 }
 
 /// Builds a tree of leaf switches with nodes, each with `wires` wires to each spine.
-fn tree(leaves: u32, nodes: u32, spines: u32, wires: u32) -> Result<Arc<dyn Topology>, MachineError> {
+fn tree(leaves: u32, nodes: u32, spines: u32, wires: u32) -> Result<Arc<dyn Topology>, LocatedError> {
     let mut text = String::new();
     for leaf in 0..leaves {
         // Writing to a string cannot fail.

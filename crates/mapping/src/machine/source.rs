@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use topology::families::file::FileTopology;
-use topology::{NetworkSpec, Topology, TopologyError, TopologySpec};
-use units::{NodeId, input};
+use topology::{NetworkSpec, Topology, TopologySpec};
+use units::{KeyError, KeyResult, LocatedError, NodeId, input};
 
 use super::importers::{Wiring, cray, hwloc, ibnetdiscover, slurm, slurm_yaml};
 use super::{Home, Machine, MachineFacts, MachineSpec, NodeShape, PresetLink, RankOrder, allocation, presets};
-use crate::MachineError;
 
 /// Assumed delay of a channel whose bandwidth comes from a file, in nanoseconds.
 const ASSUMED_DELAY_NS: f64 = 20.0;
@@ -44,7 +43,7 @@ impl MachineSource {
     /// # Errors
     /// If the machine has no known form, or an option does not fit it. An error names the file and the line, or the
     /// key.
-    pub fn read(&self, base: &Path) -> Result<Machine, MachineError> {
+    pub fn read(&self, base: &Path) -> Result<Machine, LocatedError> {
         self.complete(self.find(base)?, base)
     }
 
@@ -58,12 +57,12 @@ impl MachineSource {
         topology: Arc<dyn Topology>,
         spec: Option<NetworkSpec>,
         base: &Path,
-    ) -> Result<Machine, MachineError> {
+    ) -> Result<Machine, LocatedError> {
         let about = MachineFacts { name: self.machine.clone(), topology: spec, ..MachineFacts::default() };
         self.complete(Found { topology, about, cores: None, used: None }, base)
     }
 
-    fn complete(&self, mut found: Found, base: &Path) -> Result<Machine, MachineError> {
+    fn complete(&self, mut found: Found, base: &Path) -> Result<Machine, LocatedError> {
         if let Some(file) = &self.node {
             let shape = read_node(file, base)?;
             found.about.notes.extend(shape.notes.sentences().iter().cloned());
@@ -72,7 +71,7 @@ impl MachineSource {
         let shape = found.about.node.as_ref().map(|shape| shape.cores);
         let cores = self.cores.or(shape).or(found.cores).unwrap_or(1);
         if cores == 0 || cores > 65_536 {
-            return Err(MachineError::key("cores", format!("a node has 1 to 65536 cores, not {cores}")));
+            return Err(LocatedError::key("cores", format!("a node has 1 to 65536 cores, not {cores}")));
         }
         let names = found.about.names.as_deref().zip(found.about.homes.as_deref());
         let nodes = match (&self.allocation, found.used) {
@@ -85,7 +84,7 @@ impl MachineSource {
         Ok(machine.described(found.about))
     }
 
-    fn find(&self, base: &Path) -> Result<Found, MachineError> {
+    fn find(&self, base: &Path) -> Result<Found, LocatedError> {
         let text = self.machine.trim();
         let (name, size) = text.split_once(':').map_or((text, None), |(name, size)| (name, Some(size)));
         if let Some(preset) = presets::find(name) {
@@ -101,7 +100,7 @@ impl MachineSource {
             let spec = text.parse::<NetworkSpec>()?;
             if matches!(spec.topology, TopologySpec::Flat(_)) {
                 let message = "a flat network has no channels: wherever tasks are, messages take the same time";
-                return Err(MachineError::key("machine", message.to_owned()));
+                return Err(LocatedError::key("machine", message.to_owned()));
             }
             let topology = spec.build(base)?;
             return Ok(Found {
@@ -119,7 +118,7 @@ impl MachineSource {
     }
 }
 
-fn unknown(text: &str, name: &str, kinds: &[&str]) -> MachineError {
+fn unknown(text: &str, name: &str, kinds: &[&str]) -> LocatedError {
     let presets = presets::PRESETS.iter().map(|preset| preset.name);
     let known: Vec<&str> = kinds.iter().copied().chain(presets).collect();
     let nearest = known.iter().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
@@ -128,15 +127,15 @@ fn unknown(text: &str, name: &str, kinds: &[&str]) -> MachineError {
         .map_or(String::new(), |(_, known)| format!("; did you mean `{known}`?"));
     let message =
         format!("`{}` is no file, and no machine of the kinds {}{hint}", text.escape_debug(), known.join(", "));
-    MachineError::key("machine", message)
+    LocatedError::key("machine", message)
 }
 
 /// Reads a text file.
-pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, MachineError> {
-    input::MACHINE.read_text(path).map_err(|error| MachineError::new(format!("it {error}")).in_file(name))
+pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, LocatedError> {
+    input::MACHINE.read_text(path).map_err(|error| LocatedError::new(format!("it {error}")).in_file(name))
 }
 
-fn read_node(file: &str, base: &Path) -> Result<NodeShape, MachineError> {
+fn read_node(file: &str, base: &Path) -> Result<NodeShape, LocatedError> {
     let text = read_text(&base.join(file), file)?;
     hwloc::read(&text).map_err(|error| error.in_file(file))
 }
@@ -145,24 +144,24 @@ fn read_node(file: &str, base: &Path) -> Result<NodeShape, MachineError> {
 ///
 /// # Errors
 /// If the topology is invalid, at its key; in a file with the line.
-pub fn build_topology(spec: &NetworkSpec, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
+pub fn build_topology(spec: &NetworkSpec, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
     spec.of_plane(build_plane(&spec.topology, base)?)
 }
 
-fn build_plane(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, TopologyError> {
+fn build_plane(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
     let TopologySpec::File(file) = spec else { return spec.build(base) };
     let (name, path) = (file.path.display().to_string(), base.join(&file.path));
     let read = input::MACHINE.read_text(&path);
-    let text = read.map_err(|problem| TopologyError::new("path", format!("`{name}` {problem}")))?;
+    let text = read.map_err(|problem| KeyError::new("path", format!("`{name}` {problem}")))?;
     match import(&text, (&name, &path)) {
         // This reader reports the fault itself.
         None => Ok(Arc::new(FileTopology::from_text(&text, &name)?)),
-        Some(found) => Ok(found.map_err(|error| TopologyError::new("path", error.to_string()))?.topology),
+        Some(found) => Ok(found.at_key("path")?.topology),
     }
 }
 
 /// Function that reads a text, given its name and its path.
-type Importer = fn(&str, (&str, &Path)) -> Result<Found, MachineError>;
+type Importer = fn(&str, (&str, &Path)) -> Result<Found, LocatedError>;
 
 /// Format: a function that recognizes a text, and the reader.
 type Format = (fn(&str) -> bool, Importer);
@@ -187,14 +186,14 @@ const FORMATS: [Format; 5] = [
 ];
 
 /// Reads a text that is not an edge list; `None` if no reader recognizes it. Errors name the file.
-fn import(text: &str, place: (&str, &Path)) -> Option<Result<Found, MachineError>> {
+fn import(text: &str, place: (&str, &Path)) -> Option<Result<Found, LocatedError>> {
     let (_, import) = FORMATS.iter().find(|(recognize, _)| recognize(text))?;
-    let in_file = |error: MachineError| if error.file.is_none() { error.in_file(place.0) } else { error };
+    let in_file = |error: LocatedError| if error.file.is_none() { error.in_file(place.0) } else { error };
     Some(import(text, place).map_err(in_file))
 }
 
 /// Determines the format of a file, and reads it.
-fn from_file(name: &str, path: &Path) -> Result<Found, MachineError> {
+fn from_file(name: &str, path: &Path) -> Result<Found, LocatedError> {
     let text = read_text(path, name)?;
     if let Some(found) = import(&text, (name, path)) {
         return found;
@@ -205,13 +204,13 @@ fn from_file(name: &str, path: &Path) -> Result<Found, MachineError> {
              hwloc's XML",
             error.message
         );
-        MachineError::key("machine", message)
+        LocatedError::key("machine", message)
     })?);
     let about = MachineFacts { name: name.to_owned(), notes: topology.notes().to_vec(), ..MachineFacts::default() };
     Ok(Found { topology, about, cores: None, used: None })
 }
 
-fn imported(name: &str, wiring: &Wiring) -> Result<Found, MachineError> {
+fn imported(name: &str, wiring: &Wiring) -> Result<Found, LocatedError> {
     let homes = wiring.nodes.iter().map(|node| Home { host: node.host.clone(), slot: node.slot });
     let about = MachineFacts {
         name: name.to_owned(),

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use routing::{Hop, RouteState, Routing};
 use topology::{ChannelClass, Endpoint};
-use units::{NodeId, PortId, RouterId, VcClass};
+use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
 use network::Network;
 
@@ -152,7 +152,7 @@ fn least(network: &Network, routing: &dyn Routing, (at, mut hop): (RouterId, Hop
 pub fn direct_routing(
     topology: &dyn topology::Topology,
     own: &Arc<dyn Routing>,
-) -> Result<Option<Arc<dyn Routing>>, routing::RoutingError> {
+) -> Result<Option<Arc<dyn Routing>>, KeyError> {
     let spec = routing::RoutingSpec::default_for(topology);
     if spec.takes_shortest_paths() {
         return Ok(None);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
-use tasks::{self, ArcList, GraphError, GraphSpec};
+use tasks::{self, ArcList, GraphSpec};
 
-use super::{numbers, wrong, wrong_in};
+use super::{numbers, wrong, wrong_input};
 use crate::topology::words;
 use crate::watched::interruptible;
 
@@ -15,10 +15,6 @@ use crate::watched::interruptible;
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct TaskGraph {
     pub inner: tasks::TaskGraph,
-}
-
-fn raise(error: &GraphError) -> PyErr {
-    wrong_in(error.file.as_deref(), error.line, error.key, (&error.message, error.to_string()))
 }
 
 fn copies(graphs: &[PyRef<'_, TaskGraph>]) -> Vec<tasks::TaskGraph> {
@@ -32,7 +28,7 @@ impl TaskGraph {
     fn read(py: Python<'_>, graph: String, base_dir: PathBuf, seed: u64) -> PyResult<Self> {
         let read = move || graph.parse::<GraphSpec>().and_then(|spec| spec.build(&base_dir, seed));
         let made = interruptible(py, read)?;
-        made.map(|inner| Self { inner }).map_err(|error| raise(&error))
+        made.map(|inner| Self { inner }).map_err(|error| wrong_input(&error))
     }
 
     /// Makes a graph of lists: 32-bit sources and targets, 64-bit bytes, and 64-bit floats for loads (empty: all 1);
@@ -118,13 +114,13 @@ impl TaskGraph {
     #[staticmethod]
     fn combine(graphs: Vec<PyRef<'_, Self>>, weights: Vec<f64>) -> PyResult<Self> {
         let inner = tasks::combine(&copies(&graphs), &weights);
-        inner.map(|inner| Self { inner }).map_err(|error| raise(&error))
+        inner.map(|inner| Self { inner }).map_err(|error| wrong_input(&error))
     }
 
     /// Places several applications side by side as one graph.
     #[staticmethod]
     fn beside(graphs: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
-        tasks::beside(&copies(&graphs)).map(|inner| Self { inner }).map_err(|error| raise(&error))
+        tasks::beside(&copies(&graphs)).map(|inner| Self { inner }).map_err(|error| wrong_input(&error))
     }
 
     /// The graph in METIS's format.

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use mapping::{MachineError, MachineSource, RankOrder};
+use mapping::{MachineSource, RankOrder};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
 
-use super::{wrong_at, wrong_in};
+use super::{wrong_at, wrong_input};
 use crate::topology::{Topology, for_pairs};
 use crate::watched::interruptible;
 
@@ -16,10 +16,6 @@ use crate::watched::interruptible;
 #[pyclass(frozen, module = "cutthrough._core")]
 pub struct Machine {
     pub inner: mapping::Machine,
-}
-
-fn raise(error: &MachineError) -> PyErr {
-    wrong_in(error.file.as_deref(), error.line, error.key, (&error.message, error.to_string()))
 }
 
 impl Machine {
@@ -68,7 +64,7 @@ impl Machine {
     ) -> PyResult<Self> {
         let source = source(machine, cores, rank_order, allocation, node)?;
         let read = interruptible(py, move || source.read(&base_dir))?;
-        read.map(|inner| Self { inner }).map_err(|error| raise(&error))
+        read.map(|inner| Self { inner }).map_err(|error| wrong_input(&error))
     }
 
     /// Makes a machine of a topology that has been built.
@@ -85,7 +81,7 @@ impl Machine {
         let source = source(name, cores, rank_order, allocation, node)?;
         let (shape, spec) = (topology.inner.clone(), topology.spec.clone());
         let made = interruptible(py, move || source.of_topology(shape, spec, Path::new(".")))?;
-        made.map(|inner| Self { inner }).map_err(|error| raise(&error))
+        made.map(|inner| Self { inner }).map_err(|error| wrong_input(&error))
     }
 
     /// The number of allocated nodes.

@@ -9,6 +9,7 @@ pub use machine::Machine;
 pub use solve::{MapProgress, default_budget, map_tasks, mapping_catalogue, measure_mapping};
 
 use pyo3::prelude::*;
+use units::LocatedError;
 
 use crate::errors::Parts;
 
@@ -35,13 +36,19 @@ fn wrong_at(key: Option<&'static str>, message: &dyn std::fmt::Display) -> PyErr
 }
 
 /// Converts an error of a file, or of an option if no file is at fault, to an exception.
-fn wrong_in(file: Option<&str>, line: Option<u64>, key: Option<&'static str>, message: (&str, String)) -> PyErr {
-    let (bare, whole) = message;
-    let parts = Parts { message: bare, key: key.unwrap_or_default(), file, line, ..Parts::default() };
-    parts.raise(text_of(key.filter(|_| file.is_none()), &whole))
+fn wrong_input(error: &LocatedError) -> PyErr {
+    let key = error.key.as_deref();
+    let parts = Parts {
+        message: &error.message,
+        key: key.unwrap_or_default(),
+        file: error.file.as_deref(),
+        line: error.line,
+        ..Parts::default()
+    };
+    parts.raise(text_of(key.filter(|_| error.file.is_none()), &error.to_string()))
 }
 
 /// Returns the text of an error, preceded by the option at fault.
-fn text_of(key: Option<&'static str>, message: &str) -> String {
+fn text_of(key: Option<&str>, message: &str) -> String {
     key.map_or_else(|| format!("error: {message}"), |key| format!("error: {}: {message}", key.replace('_', "-")))
 }

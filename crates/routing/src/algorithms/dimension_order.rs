@@ -12,9 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 use topology::families::torus::Torus;
-use units::{Draw, NodeId, PortId, RouterId, VcClass};
+use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass};
 
-use crate::{FlowSet, Hop, Representative, Route, RouteState, Routing, RoutingError, Symmetry};
+use crate::{FlowSet, Hop, Representative, Route, RouteState, Routing, Symmetry};
 
 /// Tori and meshes: dimension-order routing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -76,12 +76,12 @@ impl DimensionOrderSpec {
     ///
     /// # Errors
     /// If `order` does not name each dimension once.
-    pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, KeyError> {
         self.bind(torus)
     }
 
     /// Binds to a torus or mesh, for the routings that build on this one.
-    pub(super) fn bind(&self, torus: &Torus) -> Result<DimensionOrder, RoutingError> {
+    pub(super) fn bind(&self, torus: &Torus) -> Result<DimensionOrder, KeyError> {
         let order = self.order_for(torus.dims().len() as u32)?;
         let legs = legs(torus, &order);
         let mut leg_of_bit = [Leg::default(); 64];
@@ -104,7 +104,7 @@ impl DimensionOrderSpec {
         })
     }
 
-    fn order_for(&self, dims: u32) -> Result<Cow<'_, [u32]>, RoutingError> {
+    fn order_for(&self, dims: u32) -> Result<Cow<'_, [u32]>, KeyError> {
         let Some(order) = &self.order else { return Ok((0..dims).collect()) };
         let mut sorted = order.clone();
         sorted.sort_unstable();
@@ -112,7 +112,7 @@ impl DimensionOrderSpec {
             return Ok(Cow::Borrowed(order));
         }
         let message = format!("`order` is {order:?}; it names each of the dimensions 0 to {} once", dims - 1);
-        Err(RoutingError::new("order", message))
+        Err(KeyError::new("order", message))
     }
 }
 

@@ -17,10 +17,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 use topology::families::torus::Torus;
-use units::{PortId, RouterId, VcClass};
+use units::{KeyError, PortId, RouterId, VcClass};
 
 use super::dimension_order::{DimensionOrder, DimensionOrderSpec, RingTies};
-use crate::{Choice, FlowSet, Hop, Representative, Route, Routing, RoutingError, Symmetry};
+use crate::{Choice, FlowSet, Hop, Representative, Route, Routing, Symmetry};
 
 /// Largest number of dimensions: the sets of ports are listed, up to 4^8.
 const MOST_DIMENSIONS: usize = 8;
@@ -55,7 +55,7 @@ impl MinimalAdaptiveSpec {
     ///
     /// # Errors
     /// If `order` does not name each dimension once, or if there are more than 8 dimensions.
-    pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, KeyError> {
         let dims = torus.dims().len();
         if dims > MOST_DIMENSIONS {
             let message = format!(
@@ -63,7 +63,7 @@ impl MinimalAdaptiveSpec {
                  \"dimension-order\"",
                 torus.kind()
             );
-            return Err(RoutingError::new("kind", message));
+            return Err(KeyError::new("kind", message));
         }
         let spec = DimensionOrderSpec { order: self.order.clone(), ties: RingTies::Positive };
         let escape = spec.bind(torus)?;

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use units::{PortId, RouterId, VcClass};
+use units::{KeyError, PortId, RouterId, VcClass};
 
 use super::tables::{RouteTable, TableBuilder, UNREACHED, distances, in_parts, ports_to};
-use crate::{Choice, Hop, Route, Routing, RoutingError};
+use crate::{Choice, Hop, Route, Routing};
 
 /// Largest number of classes that a routing may need: the largest number of virtual channels of a router.
 const MAX_CLASSES: u32 = 64;
@@ -67,7 +67,7 @@ impl ShortestPathSpec {
     /// # Errors
     /// If routers cannot reach one another, if `vc_rule = "hops"` needs more than 64 classes, or if the table would
     /// be larger than 1 GiB.
-    pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + 'static, KeyError> {
         let mut table = TableBuilder::new(topology, "shortest-path", self.ties.choice())?;
         let mut diameter = 0;
         for (column, target) in table.targets().to_vec().into_iter().enumerate() {
@@ -109,7 +109,7 @@ impl ShortestPathSpec {
         }
     }
 
-    fn classes(&self, diameter: u32) -> Result<u8, RoutingError> {
+    fn classes(&self, diameter: u32) -> Result<u8, KeyError> {
         match self.vc_rule {
             VcRule::Single => Ok(1),
             VcRule::Hops if diameter <= MAX_CLASSES => Ok(diameter.max(1) as u8),
@@ -118,7 +118,7 @@ impl ShortestPathSpec {
                     "`vc_rule` is \"hops\", which needs a class for each of up to {diameter} hops, more than \
                      {MAX_CLASSES}; use \"single\""
                 );
-                Err(RoutingError::new("vc_rule", message))
+                Err(KeyError::new("vc_rule", message))
             }
         }
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use topology::{Endpoint, Topology};
-use units::{NodeId, PortId, RouterId, VcClass};
+use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
-use crate::{Choice, Route, RoutingError};
+use crate::{Choice, Route};
 
 /// Largest number of table entries, (routers) x (routers with nodes), of 4 bytes each.
 const MAX_ENTRIES: u64 = 1 << 28;
@@ -65,7 +65,7 @@ pub(super) struct TableBuilder {
 impl TableBuilder {
     /// Creates an empty table, whose routes choose among their ports by `choice`. Returns an error if it would be
     /// larger than 1 GiB.
-    pub fn new(topology: &dyn Topology, kind: &str, choice: Choice) -> Result<Self, RoutingError> {
+    pub fn new(topology: &dyn Topology, kind: &str, choice: Choice) -> Result<Self, KeyError> {
         let routers = topology.routers() as usize;
         let (destinations, targets) = destinations(topology);
         let entries = routers as u64 * targets.len() as u64;
@@ -75,7 +75,7 @@ impl TableBuilder {
                  needs {entries}",
                 topology.kind()
             );
-            return Err(RoutingError::new("kind", message));
+            return Err(KeyError::new("kind", message));
         }
         let mut has_nodes = vec![false; routers];
         for target in &targets {
@@ -103,10 +103,10 @@ impl TableBuilder {
     }
 
     /// Returns the table, or an error if the lists of ports are too long.
-    pub fn finish(self) -> Result<RouteTable, RoutingError> {
+    pub fn finish(self) -> Result<RouteTable, KeyError> {
         if self.made.lists.len() > Route::MAX_LISTED {
             let message = format!("the different sets of ports have more than {} ports in all", Route::MAX_LISTED);
-            return Err(RoutingError::new("kind", message));
+            return Err(KeyError::new("kind", message));
         }
         Ok(self.made)
     }
@@ -203,6 +203,6 @@ pub(super) fn ports_to(
 }
 
 /// Returns the error for two routers with nodes that cannot reach each other.
-pub(super) fn in_parts(from: RouterId, to: RouterId) -> RoutingError {
-    RoutingError::new("kind", format!("router {from} cannot reach router {to}: the network is in parts"))
+pub(super) fn in_parts(from: RouterId, to: RouterId) -> KeyError {
+    KeyError::new("kind", format!("router {from} cannot reach router {to}: the network is in parts"))
 }

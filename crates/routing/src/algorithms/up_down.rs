@@ -11,11 +11,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use units::{PortId, RouterId, VcClass};
+use units::{KeyError, PortId, RouterId, VcClass};
 
 use super::shortest_path::TieRule;
 use super::tables::{RouteTable, TableBuilder, UNREACHED, distances, in_parts, neighbours, ports_to};
-use crate::{Hop, Route, Routing, RoutingError};
+use crate::{Hop, Route, Routing};
 
 /// Any topology: up and down the levels of a breadth-first search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ impl UpDownSpec {
     ///
     /// # Errors
     /// If there is no such root, if routers cannot reach one another, or if the table would be larger than 1 GiB.
-    pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + 'static, KeyError> {
         let mut table = TableBuilder::new(topology, "up-down", self.ties.choice())?;
         let levels = Levels::new(topology, self.root(topology)?);
         let mut longest = 0;
@@ -70,14 +70,14 @@ impl UpDownSpec {
         ports_to(topology, router, wanted, self.ties != TieRule::First)
     }
 
-    fn root(&self, topology: &dyn Topology) -> Result<RouterId, RoutingError> {
+    fn root(&self, topology: &dyn Topology) -> Result<RouterId, KeyError> {
         let routers = topology.routers();
         match self.root {
             Some(root) if root < routers => Ok(RouterId(root)),
             Some(root) => {
                 let message =
                     format!("`root` is {root}; this {} has the routers 0 to {}", topology.kind(), routers - 1);
-                Err(RoutingError::new("root", message))
+                Err(KeyError::new("root", message))
             }
             None => Ok(center(topology)),
         }

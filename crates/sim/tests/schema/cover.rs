@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use sim::SystemError;
 use toml::Table;
+use units::KeyError;
 
 use crate::generate::{ANY, Generator, Random};
 use crate::shape::{Factor, factors, file_shape};
@@ -161,7 +161,7 @@ const REPAIRS: usize = 30;
 ///
 /// # Errors
 /// The last refusal.
-fn accepted(generator: &mut Generator<'_>) -> Result<Table, SystemError> {
+fn accepted(generator: &mut Generator<'_>) -> Result<Table, KeyError> {
     ban_beside_pins(generator);
     let mut file = generator.experiment();
     for _ in 0..REPAIRS {

@@ -14,8 +14,9 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 
-use sim::{Experiment, System, SystemError};
+use sim::{Experiment, System};
 use toml::Table;
+use units::KeyError;
 
 /// The folder that the paths in experiments start from.
 fn base() -> PathBuf {
@@ -23,9 +24,9 @@ fn base() -> PathBuf {
 }
 
 /// The system of an experiment's first point, or why there is none: a key and a message.
-fn build(file: &Table) -> Result<System, SystemError> {
+fn build(file: &Table) -> Result<System, KeyError> {
     let experiment = Experiment::load(&file.to_string(), "drawn.toml", &base(), &[])
-        .map_err(|error| SystemError { key: error.key.clone(), message: error.message.clone() })?;
+        .map_err(|error| KeyError::new(&*error.key, &error.message))?;
     System::build(&experiment.points()[0].spec, &base())
 }
 

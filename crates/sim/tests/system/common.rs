@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use fabric::Grain;
 use fabric::catalogue::{OutputQueuedSpec, RouterSpec};
-use sim::{Experiment, ExperimentSpec, PointResult, RunError, RunOptions, System, SystemError, WorkloadSpec, run};
+use sim::{Experiment, ExperimentSpec, PointResult, RunError, RunOptions, System, WorkloadSpec, run};
 use topology::{ChannelClass, TopologySpec};
-use units::{Bytes, Capacity, NodeId, Time};
+use units::{Bytes, Capacity, KeyError, NodeId, Time};
 
 /// Every architecture of routers, as the experiment file names it.
 pub const ROUTERS: [&str; 6] = [
@@ -25,9 +25,9 @@ fn base() -> PathBuf {
 }
 
 /// The system of an experiment's first point, or why there is none: a key and a message.
-pub fn build(text: &str) -> Result<System, SystemError> {
+pub fn build(text: &str) -> Result<System, KeyError> {
     let experiment = Experiment::load(text, "test.toml", &base(), &[])
-        .map_err(|error| SystemError { key: error.key.clone(), message: error.message.clone() })?;
+        .map_err(|error| KeyError::new(&*error.key, &error.message))?;
     let mut spec = experiment.points()[0].spec.clone();
     // A flat network has neither routers nor packets.
     if !matches!(spec.topology.topology, TopologySpec::Flat(_)) {
@@ -40,9 +40,9 @@ pub fn build(text: &str) -> Result<System, SystemError> {
 }
 
 /// The system of an experiment's first point, with the defaults where it leaves keys out.
-pub fn build_by_default(text: &str) -> Result<System, SystemError> {
+pub fn build_by_default(text: &str) -> Result<System, KeyError> {
     let experiment = Experiment::load(text, "test.toml", &base(), &[])
-        .map_err(|error| SystemError { key: error.key.clone(), message: error.message.clone() })?;
+        .map_err(|error| KeyError::new(&*error.key, &error.message))?;
     System::build(&experiment.points()[0].spec, &base())
 }
 

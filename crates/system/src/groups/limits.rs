@@ -13,9 +13,8 @@ use ::mpi::communicator::OffloadScope;
 use host::GroupParams;
 use routing::trees::Trees;
 use topology::Topology;
-use units::{Bytes, NodeId, RouterId};
+use units::{Bytes, KeyError, NodeId, RouterId};
 
-use crate::error::SystemError;
 use crate::workloads::Workload;
 use ::experiment::InSwitchSpec;
 
@@ -174,7 +173,7 @@ pub(super) fn check(
     topology: &dyn Topology,
     trees: &Trees,
     demands: &[Demand],
-) -> Result<(), SystemError> {
+) -> Result<(), KeyError> {
     if !spec.limits_room() {
         return Ok(());
     }
@@ -194,11 +193,11 @@ pub(super) fn check(
     Ok(())
 }
 
-fn refused(spec: &InSwitchSpec, topology: &dyn Topology, (group, full): (usize, Full)) -> SystemError {
+fn refused(spec: &InSwitchSpec, topology: &dyn Topology, (group, full): (usize, Full)) -> KeyError {
     let otherwise = "`overflow = \"software\"` has messages carry it out";
     let name = |router| routing::router_name(topology, router);
     match full {
-        Full::Groups(router) => SystemError::new(
+        Full::Groups(router) => KeyError::new(
             "in_switch.groups_per_router",
             format!(
                 "{} combines for {} groups already, and group {group} is one more; {otherwise}",
@@ -206,7 +205,7 @@ fn refused(spec: &InSwitchSpec, topology: &dyn Topology, (group, full): (usize, 
                 spec.groups_per_router.unwrap_or(0)
             ),
         ),
-        Full::Streams(router) => SystemError::new(
+        Full::Streams(router) => KeyError::new(
             "in_switch.streaming.groups_per_router",
             format!(
                 "{} groups stream through {} already, and group {group} is one more, with operations of more than {}; {otherwise}",
@@ -215,14 +214,14 @@ fn refused(spec: &InSwitchSpec, topology: &dyn Topology, (group, full): (usize, 
                 Bytes(spec.largest_small())
             ),
         ),
-        Full::Message(_, u64::MAX) => SystemError::new(
+        Full::Message(_, u64::MAX) => KeyError::new(
             "in_switch.low_latency.max_message",
             format!(
                 "group {group} is of a program that is called back, which may call larger operations, and without `in_switch.streaming` nothing \
                  streams; {otherwise}"
             ),
         ),
-        Full::Message(operation, bytes) => SystemError::new(
+        Full::Message(operation, bytes) => KeyError::new(
             "in_switch.low_latency.max_message",
             format!(
                 "group {group} calls `{}` of {}, which is larger, and without `in_switch.streaming` nothing streams; {otherwise}",

@@ -12,9 +12,8 @@ use routing::Routing;
 use routing::algorithms::flat::is_flat;
 use routing::trees::{TreeSpec, Trees, TreesSpec};
 use topology::{ChannelClass, Topology};
-use units::{Arithmetic, Bandwidth, Bytes, NodeId, RouterId, Time};
+use units::{Arithmetic, Bandwidth, Bytes, KeyError, KeyResult, NodeId, RouterId, Time};
 
-use crate::error::SystemError;
 use ::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
 use limits::Room;
 pub(crate) use limits::{Demand, acknowledges, senders};
@@ -32,22 +31,22 @@ pub(crate) fn build(
     (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
     (groups, demands, senders): (&[Vec<NodeId>], &[Demand], &[Vec<NodeId>]),
     packet: u32,
-) -> Result<Option<GroupsSpec>, SystemError> {
+) -> Result<Option<GroupsSpec>, KeyError> {
     if groups.is_empty() {
         return Ok(None);
     }
     if topology.planes() > 1 {
         let message = "trees of groups are of one plane; with collective operations in routers and multicasts by trees only 1 is allowed";
-        return Err(SystemError::new("topology.planes", message));
+        return Err(KeyError::new("topology.planes", message));
     }
     let own = &spec.in_switch;
-    let wrong = |error: routing::trees::TreeError| SystemError::new("in_switch.trees", error);
+    let wrong = |error: routing::trees::TreeError| KeyError::new("in_switch.trees", error);
     if let Some(operation) = demands.iter().find_map(Demand::combining).filter(|_| own.directed) {
         let message = format!(
             "{} needs an undirected tree, on which all members send: directed trees are for groups that only multicast",
             operation.name()
         );
-        return Err(SystemError::new("in_switch.directed", message));
+        return Err(KeyError::new("in_switch.directed", message));
     }
     let trees = trees_spec(own, &**topology).build_for(topology, &**routing, groups, senders).map_err(wrong)?;
     limits::check(own, &**topology, &trees, demands)?;
@@ -89,7 +88,7 @@ pub(crate) fn offload_limits(
     spec: &ExperimentSpec,
     topology: &Arc<dyn Topology>,
     jobs: &[JobGroups<'_>],
-) -> Result<Vec<OffloadLimits>, SystemError> {
+) -> Result<Vec<OffloadLimits>, KeyError> {
     let own = &spec.in_switch;
     let limited = (own.table_entries.is_some() || own.limits_room()) && own.overflow == Overflow::Software;
     if !limited || is_flat(&**topology) || topology.planes() > 1 {
@@ -106,7 +105,7 @@ pub(crate) fn offload_limits(
         services[group] != OffloadScope::Nothing
     };
     let fitting = trees_spec(own, &**topology).fitting(topology, (&groups, &senders), &mut admits);
-    fitting.map_err(|error| SystemError::new("in_switch.trees", error))?;
+    fitting.at_key("in_switch.trees")?;
     let mut services = services.into_iter();
     let of = |(groups, _, programs, _): &JobGroups<'_>| {
         let own: Vec<OffloadScope> = services.by_ref().take(groups.len()).collect();

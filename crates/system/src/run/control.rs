@@ -2,7 +2,7 @@
 //! foreground have ended.
 //!
 //! The loop detects deadlock, reports progress, and ends when it is cancelled. Workload runs get their counts in whole
-//! batches. All of them decide at the ends of batches, except those that need other times.
+//! batches. All of them decide at the ends of batches, except workload runs that need other times.
 
 use fabric::Batch;
 

@@ -1,9 +1,8 @@
 //! Options of a run, and the reasons why it may end without a result.
 
 use fabric::Grain;
-use units::{Time, counted};
+use units::{KeyError, Time, counted};
 
-use crate::error::SystemError;
 use crate::progress::Progress;
 
 /// Reason why a run ended without a result.
@@ -11,7 +10,7 @@ use crate::progress::Progress;
 pub enum RunError {
     /// The experiment cannot be built.
     #[error(transparent)]
-    System(#[from] SystemError),
+    System(#[from] KeyError),
     /// Deadlock: no packet can move.
     #[error("deadlock at {at_ns} ns: {} in the network and none moves\n{cycle}", counted((*.in_flight).unsigned_abs(), ["packet is", "packets are"]))]
     Deadlock {

@@ -2,10 +2,10 @@
 
 use super::outcome::{RunError, RunOptions};
 use super::simulate;
-use crate::error::SystemError;
 use crate::progress::Phase;
 use crate::system::System;
 use measure::{PointResult, Warning};
+use units::KeyError;
 
 /// Finds the largest load that a system carries, by bisection, and returns the measurements at that load.
 ///
@@ -89,7 +89,7 @@ fn found(mut result: PointResult, bracket: (f64, f64)) -> PointResult {
 }
 
 fn at_load(system: &System, load: f64) -> Result<System, RunError> {
-    let cannot = |why: String| SystemError::new("measure.search", format!("cannot vary the load: {why}"));
+    let cannot = |why: String| KeyError::new("measure.search", format!("cannot vary the load: {why}"));
     let mut system = system.clone();
     for job in &mut system.jobs {
         job.workload = job.workload.at_load(load).map_err(cannot)?;

@@ -13,8 +13,8 @@ use routing::algorithms::flat::is_flat;
 use tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use traffic::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use traffic::patterns::matrix::Matrix;
-use traffic::{Pattern, PatternError, PatternSpec, PlacedPattern, Placement, Shape};
-use units::{Bytes, NodeId, TaskId, Time, counted};
+use traffic::{Pattern, PatternSpec, PlacedPattern, Placement, Shape};
+use units::{Bytes, KeyError, KeyResult, NodeId, TaskId, Time, counted};
 
 use super::application::{SetLoads, allocation, application_flows, computation};
 use super::build_context::BuildContext;
@@ -25,7 +25,6 @@ use super::ranks::{
 use super::sizes::{LARGEST, check_size, packet_size};
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
-use crate::error::SystemError;
 use ::experiment::{
     ApplicationSpec, ExchangeSpec, Execution, MemorySpec, NicSpec, Overflow, PlaceSpec, ProgramRanksSpec, RanksSpec,
     TrafficSpec, WorkloadSpec,
@@ -51,7 +50,7 @@ const LONGEST_COMPUTATION: f64 = 1e15;
 ///
 /// # Errors
 /// If the specification is invalid. The error names a key below that of the job (`workload.graph`, `placement.path`).
-pub(crate) fn build(spec: &WorkloadSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+pub(crate) fn build(spec: &WorkloadSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
     match spec {
         WorkloadSpec::Traffic(spec) => traffic(spec, context),
         WorkloadSpec::Exchange(spec) => exchange(spec, context),
@@ -62,38 +61,32 @@ pub(crate) fn build(spec: &WorkloadSpec, context: &BuildContext<'_>) -> Result<A
     }
 }
 
-fn wrong(key: &str, message: impl ToString) -> SystemError {
-    SystemError::new(key, message)
-}
-
-fn traffic(spec: &TrafficSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+fn traffic(spec: &TrafficSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
     let (shape, placement) = context.place(None, true)?;
     let packet = packet_size(spec.packet_size, context)?;
     let message = spec.message_size.map_or(Ok(packet), |size| check_size("message_size", size))?;
     let packets = Packets { message: u64::from(message), packet };
-    spec.injection.check(spec.load).map_err(|error| wrong("workload.load", error))?;
-    let pattern = spec.pattern.build(&shape, context.seed, context.base);
-    let pattern = pattern.map_err(|error| wrong(&format!("workload.pattern.{}", error.key), error.message))?;
+    spec.injection.check(spec.load).at_key("workload.load")?;
+    let pattern = spec.pattern.build(&shape, context.seed, context.base).under("workload.pattern")?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, false));
     check_crosses(&pattern, context)?;
     let (load, injection) = (spec.load, spec.injection);
     Ok(Arc::new(Open { load, injection, packets, pattern, placement, multicasts: None }))
 }
 
-fn exchange(spec: &ExchangeSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+fn exchange(spec: &ExchangeSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
     let (shape, placement) = context.place(None, true)?;
     if !(1..=LARGEST_VOLUME).contains(&spec.volume.0) {
         let message = format!("{} is out of range: 1 B to 1 TiB are allowed", spec.volume);
-        return Err(wrong("workload.volume", message));
+        return Err(KeyError::new("workload.volume", message));
     }
-    let grid = TaskGrid::new(spec.dims.as_deref(), shape.tasks);
-    let grid = grid.map_err(|error| wrong(&format!("workload.{}", error.key), error.message))?;
+    let grid = TaskGrid::new(spec.dims.as_deref(), shape.tasks).under("workload")?;
     let dims = grid.dims().len() as u32;
     let moves = |&dimension: &u32| grid.dims()[dimension as usize] > 1;
     let phases = spec.phases.clone().unwrap_or_else(|| (0..dims).filter(moves).collect());
     if let Some(absent) = phases.iter().find(|&&dimension| dimension >= dims || !moves(&dimension)) {
         let message = format!("nobody exchanges in dimension {absent}: the grid of tasks is {:?}", grid.dims());
-        return Err(wrong("workload.phases", message));
+        return Err(KeyError::new("workload.phases", message));
     }
     let packet = packet_size(spec.packet_size, context)?;
     let only = match phases[..] {
@@ -101,8 +94,7 @@ fn exchange(spec: &ExchangeSpec, context: &BuildContext<'_>) -> Result<Arc<dyn W
         _ => None,
     };
     let pattern = PatternSpec::Exchange(ExchangePatternSpec { dims: spec.dims.clone(), dimension: only });
-    let pattern = pattern.build(&shape, context.seed, context.base);
-    let pattern = pattern.map_err(|error| wrong(&format!("workload.{}", error.key), error.message))?;
+    let pattern = pattern.build(&shape, context.seed, context.base).under("workload")?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
     check_crosses(&pattern, context)?;
     let phases = Phases::Exchange(Exchange { grid, phases, volume: spec.volume.0 });
@@ -110,7 +102,7 @@ fn exchange(spec: &ExchangeSpec, context: &BuildContext<'_>) -> Result<Arc<dyn W
     Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute: 0, topology, nodes: Vec::new(), sets: None }))
 }
 
-fn application(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+fn application(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
     let graph = graph_of(spec, context)?;
     let (shape, placement) = context.place(Some(&graph), false)?;
     if let PlaceSpec::File(file) = context.place
@@ -122,7 +114,7 @@ fn application(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc
             counted(placed as u64, ["task", "tasks"]),
             graph.tasks()
         );
-        return Err(wrong("placement.path", message));
+        return Err(KeyError::new("placement.path", message));
     }
     if graph.tasks() > placement.len() {
         let message = format!(
@@ -131,11 +123,11 @@ fn application(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc
             graph.tasks(),
             placement.len()
         );
-        return Err(wrong("placement.processes_per_node", message));
+        return Err(KeyError::new("placement.processes_per_node", message));
     }
     if spec.time_per_load.0 as f64 * graph.loads.iter().sum::<f64>() > LONGEST_COMPUTATION {
         let message = format!("{} a load is too long: all loads together may take 1000 s", spec.time_per_load);
-        return Err(wrong("workload.time_per_load", message));
+        return Err(KeyError::new("workload.time_per_load", message));
     }
     let in_hardware = match spec.collectives {
         None | Some(CollectiveBackend::Software) => false,
@@ -143,7 +135,7 @@ fn application(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc
         Some(CollectiveBackend::Nic) => {
             let message = "multicasts and reductions of an application are carried out by switches (\"hardware\") or by messages of its nodes \
                            (\"software\"); interfaces carry out those of programs only";
-            return Err(wrong("workload.collectives", message));
+            return Err(KeyError::new("workload.collectives", message));
         }
     };
     let packet = packet_size(spec.packet_size, context)?;
@@ -160,7 +152,7 @@ fn application(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc
         (Execution::BulkSynchronous, Some(_)) => {
             let message =
                 "a bulk-synchronous execution is one step; `iterations` are of `execution = \"message-driven\"`";
-            return Err(wrong("workload.iterations", message));
+            return Err(KeyError::new("workload.iterations", message));
         }
     }
     // Work of an application on a single node is a valid step too.
@@ -177,10 +169,10 @@ fn message_driven(
     (time_per_load, iterations): (Time, u32),
     (packet, in_hardware): (u32, bool),
     context: &BuildContext<'_>,
-) -> Result<Arc<dyn Workload>, SystemError> {
+) -> Result<Arc<dyn Workload>, KeyError> {
     if !(1..=MOST_ITERATIONS).contains(&iterations) {
         let message = format!("{iterations} is out of range: 1 to {MOST_ITERATIONS} are allowed");
-        return Err(wrong("workload.iterations", message));
+        return Err(KeyError::new("workload.iterations", message));
     }
     let nic = interface(context, packet)?;
     let tasks = (0..steps.graph.tasks()).map(|task| steps.placement.node(TaskId(task)));
@@ -194,13 +186,13 @@ fn message_driven(
     let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load, iterations, offload_limits };
     let programs = MessageDriven::new(&steps.graph, &spec);
     let programs = programs.map_err(|error| match error {
-        DrivenError::TooLarge => wrong("workload.graph", error),
-        DrivenError::Tags { .. } => wrong("workload.iterations", error),
+        DrivenError::TooLarge => KeyError::new("workload.graph", error),
+        DrivenError::Tags { .. } => KeyError::new("workload.iterations", error),
     })?;
     check_programs(&programs, nic)?;
     let placement = Arc::new(Placement::new(used.iter().map(|node| node.0).collect(), context.topology.nodes()));
     let programs: Arc<dyn Programs> = Arc::new(programs);
-    let pattern = pattern_of(&programs, ranks).map_err(|error| wrong("workload.graph", error.message))?;
+    let pattern = pattern_of(&programs, ranks).at_key("workload.graph")?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, true));
     let operations = operations(&*programs, &placement, nic);
     Ok(Arc::new(Ranks {
@@ -220,11 +212,11 @@ fn message_driven(
     }))
 }
 
-fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
     let (shape, placement) = context.place(None, false)?;
     if let Some(size) = spec.benchmark.message_size().filter(|size| !(1..=LARGEST).contains(size)) {
         let message = format!("{} is out of range: 1 B to 1 GiB are allowed", Bytes(size));
-        return Err(wrong("workload.benchmark.message_size", message));
+        return Err(KeyError::new("workload.benchmark.message_size", message));
     }
     let packet = packet_size(spec.packet_size, context)?;
     let nic = interface(context, packet)?;
@@ -235,7 +227,7 @@ fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Wor
              \"barrier\"",
             spec.benchmark.kind()
         );
-        return Err(wrong("workload.collectives", message));
+        return Err(KeyError::new("workload.collectives", message));
     }
     let nodes = nodes_of(&shape, &placement);
     let place = ProgramContext {
@@ -245,8 +237,7 @@ fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Wor
         offload_limits: context.offload_limits,
         settle: nic.settle(),
     };
-    let built = spec.benchmark.build(&place, context.seed);
-    let built = built.map_err(|error| wrong(&format!("workload.benchmark.{}", error.key), error.message))?;
+    let built = spec.benchmark.build(&place, context.seed).under("workload.benchmark")?;
     let programs = match &built {
         Built::RoundTrips(own) => Arc::clone(&own.programs),
         Built::Table(own) => Arc::clone(&own.programs),
@@ -284,7 +275,7 @@ fn nodes_of(shape: &Shape, placement: &Placement) -> Vec<u32> {
     (0..shape.tasks).map(|rank| placement.node(TaskId(rank)).0).collect()
 }
 
-fn program(spec: &ProgramRanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, SystemError> {
+fn program(spec: &ProgramRanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
     let (shape, placement) = context.place(None, false)?;
     let packet = packet_size(spec.packet_size, context)?;
     let nic = interface(context, packet)?;
@@ -292,7 +283,7 @@ fn program(spec: &ProgramRanksSpec, context: &BuildContext<'_>) -> Result<Arc<dy
     if backend.is_some() && !spec.program.has_collectives() {
         let message = "who carries collective operations out is chosen for programs of kind \"collective\", \"training\", \"lammps\", \"calls\" and \
                        \"trace\", and of functions in Python; the operations of others are messages";
-        return Err(wrong("workload.collectives", message));
+        return Err(KeyError::new("workload.collectives", message));
     }
     let nodes = nodes_of(&shape, &placement);
     let programs = match &spec.program {
@@ -305,7 +296,7 @@ fn program(spec: &ProgramRanksSpec, context: &BuildContext<'_>) -> Result<Arc<dy
             settle: Time(0),
         }),
     };
-    let programs = programs.map_err(|error| wrong(&format!("workload.program.{}", error.key), error.message))?;
+    let programs = programs.under("workload.program")?;
     check_programs(&*programs, nic)?;
     let Senders { sizes, pattern, volumes } = senders(&programs, context, (&shape, &placement), "workload.program")?;
     let operations = operations(&*programs, &placement, nic);
@@ -337,60 +328,60 @@ fn called_back(
     spec: &CalledBackSpec,
     (node_of, backend): (&[u32], Option<CollectiveBackend>),
     context: &BuildContext<'_>,
-) -> Result<Arc<dyn Programs>, PatternError> {
+) -> Result<Arc<dyn Programs>, KeyError> {
     let programs = context.programs.get(&spec.name).ok_or_else(|| spec.absent())?;
-    check_room(programs.ranks(), node_of.len() as u32).map_err(|message| PatternError::new("name", message))?;
+    check_room(programs.ranks(), node_of.len() as u32).at_key("name")?;
     let by_messages = context.overflow == Overflow::Software;
     let place = CalledPlace { node_of, backend, by_messages, offload_limits: context.offload_limits };
     Ok(Arc::clone(programs).placed(&place).unwrap_or_else(|| Arc::clone(programs)))
 }
 
 /// Returns the network interface of ranks whose packets have at most `packet` bytes.
-fn interface<'a>(context: &BuildContext<'a>, packet: u32) -> Result<&'a NicSpec, SystemError> {
+fn interface<'a>(context: &BuildContext<'a>, packet: u32) -> Result<&'a NicSpec, KeyError> {
     let nic = context.nic;
     if let Some(size) = nic.host().control_size.filter(|&size| size.0 > u64::from(packet) || size.0 == 0) {
         let message =
             format!("{size} is not within a packet of {}: a control message is one", Bytes(u64::from(packet)));
-        return Err(wrong("nic.control_size", message));
+        return Err(KeyError::new("nic.control_size", message));
     }
     if let Some((key, time)) = nic.times().into_iter().find(|(_, time)| *time > LONGEST_TIME) {
-        return Err(wrong(&format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
+        return Err(KeyError::new(format!("nic.{key}"), format!("{time} is too long: at most 1 s")));
     }
     if let Some(memory) = context.node.memory.as_ref().filter(|memory| memory.latency > LONGEST_TIME) {
-        return Err(wrong("node.memory.latency", format!("{} is too long: at most 1 s", memory.latency)));
+        return Err(KeyError::new("node.memory.latency", format!("{} is too long: at most 1 s", memory.latency)));
     }
     Ok(nic)
 }
 
 /// Refuses more ranks than packets can distinguish, and programs that are known not to end.
-fn check_programs(programs: &dyn Programs, nic: &NicSpec) -> Result<(), SystemError> {
+fn check_programs(programs: &dyn Programs, nic: &NicSpec) -> Result<(), KeyError> {
     let ranks = u64::from(programs.ranks());
     if ranks > MOST_RANKS {
-        return Err(wrong("placement", format!("there are {ranks} ranks; at most {MOST_RANKS} are supported")));
+        return Err(KeyError::new("placement", format!("there are {ranks} ranks; at most {MOST_RANKS} are supported")));
     }
     let progress = programs.check_progress(nic.host().eager_limit.map(|limit| limit.0));
-    progress.map_err(|error| wrong("nic.eager_limit", error))
+    progress.at_key("nic.eager_limit")
 }
 
 /// Refuses a pattern without traffic between nodes: to exchange or to offer nothing is a mistake.
-fn check_crosses(pattern: &PlacedPattern, context: &BuildContext<'_>) -> Result<(), SystemError> {
+fn check_crosses(pattern: &PlacedPattern, context: &BuildContext<'_>) -> Result<(), KeyError> {
     if (0..context.topology.nodes()).any(|node| pattern.sends(NodeId(node))) {
         return Ok(());
     }
     let message = "all that is sent stays within a node: nothing crosses the network";
-    Err(wrong("placement.processes_per_node", message))
+    Err(KeyError::new("placement.processes_per_node", message))
 }
 
 /// Returns the task graph of an application.
-fn graph_of(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc<TaskGraph>, SystemError> {
-    let refused = |message: String| wrong("workload.graph", message);
+fn graph_of(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc<TaskGraph>, KeyError> {
+    let refused = |message: String| KeyError::new("workload.graph", message);
     let build = |text: &String| text.parse::<GraphSpec>().and_then(|graph| graph.build(context.base, context.seed));
     let mut graph = build(&spec.graph).map_err(|error| refused(error.to_string()))?;
     if !spec.next_graphs.is_empty() {
         let next: Result<Vec<TaskGraph>, _> = spec.next_graphs.iter().map(build).collect();
         let all = next.map(|next| std::iter::once(graph).chain(next).collect::<Vec<_>>());
         let combined = all.and_then(|all| tasks::combine(&all, &vec![1.0; all.len()]));
-        graph = combined.map_err(|error| wrong("workload.next_graphs", error))?;
+        graph = combined.at_key("workload.next_graphs")?;
     }
     if let Some(seed) = spec.shuffle {
         graph = tasks::shuffled(&graph, seed);
@@ -406,11 +397,11 @@ fn graph_of(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc<Ta
 fn channels_between(
     context: &BuildContext<'_>,
     pairs: impl Iterator<Item = (NodeId, NodeId)>,
-) -> Result<Vec<u32>, SystemError> {
+) -> Result<Vec<u32>, KeyError> {
     if is_flat(&**context.topology) {
         return Ok(pairs.map(|(one, other)| u32::from(one != other)).collect());
     }
-    let hops = NodeHops::new(&**context.topology).map_err(|error| wrong("topology", error.message))?;
+    let hops = NodeHops::new(&**context.topology).at_key("topology")?;
     Ok(pairs.map(|(one, other)| hops.between(one, other)).collect())
 }
 
@@ -428,7 +419,7 @@ fn senders(
     context: &BuildContext<'_>,
     (shape, placement): (&Shape, &Arc<Placement>),
     key: &str,
-) -> Result<Senders, SystemError> {
+) -> Result<Senders, KeyError> {
     if is_flat(&**context.topology) {
         let (sizes, volumes) = volumes(&**programs, placement);
         let pattern = PlacedPattern::new(Arc::new(Unlisted), placement, true).with_notes(programs.notes());
@@ -436,29 +427,23 @@ fn senders(
         return Ok(Senders { sizes: Arc::new(sizes), pattern, volumes: Some(volumes) });
     }
     let pattern = match programs.is_called_back() {
-        true => PatternSpec::default()
-            .build(shape, context.seed, context.base)
-            .map_err(|error| wrong("placement", error))?,
-        false => pattern_of(programs, shape.tasks).map_err(|error| wrong(key, error.message))?,
+        true => PatternSpec::default().build(shape, context.seed, context.base).at_key("placement")?,
+        false => pattern_of(programs, shape.tasks).at_key(key)?,
     };
     let pattern = Arc::new(PlacedPattern::new(pattern, placement, true).with_notes(programs.notes()));
     Ok(Senders { sizes: Arc::new(Sizes::of(&**programs)), pattern, volumes: None })
 }
 
 /// Returns the pattern in which each task sends to others in proportion to the bytes of its arcs.
-fn pattern_of_arcs(
-    (arcs, notes): (ArcList, &[String]),
-    tasks: u32,
-    key: &str,
-) -> Result<Arc<dyn Pattern>, SystemError> {
+fn pattern_of_arcs((arcs, notes): (ArcList, &[String]), tasks: u32, key: &str) -> Result<Arc<dyn Pattern>, KeyError> {
     let arcs = arcs.build();
     let pairs = arcs.iter().map(|(from, to, bytes, _)| (from, to, bytes as f64));
     let matrix = Matrix::of_pairs(pairs, tasks);
-    Ok(Arc::new(matrix.map_err(|error| wrong(key, error.message))?.with_notes(notes)))
+    Ok(Arc::new(matrix.at_key(key)?.with_notes(notes)))
 }
 
 /// Returns the pattern of a step, all phases together, among `tasks` tasks.
-fn application_pattern(graph: &TaskGraph, tasks: u32) -> Result<Arc<dyn Pattern>, SystemError> {
+fn application_pattern(graph: &TaskGraph, tasks: u32) -> Result<Arc<dyn Pattern>, KeyError> {
     let mut arcs = ArcList::new(graph.tasks());
     for phase in &graph.phases {
         phase.arcs.iter().for_each(|(from, to, bytes, messages)| arcs.add(from, to, bytes, messages));

@@ -10,10 +10,9 @@ use mpi::communicator::OffloadLimits;
 use tasks::TaskGraph;
 use topology::Topology;
 use traffic::{Placement, PlacementSpec, Shape};
-use units::{Bytes, NodeId};
+use units::{Bytes, KeyError, KeyResult, NodeId};
 
 use crate::build_cache::GivenPrograms;
-use crate::error::SystemError;
 use ::experiment::{MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
 
 /// Context in which a workload is built.
@@ -38,14 +37,14 @@ pub(crate) struct BuildContext<'a> {
     pub overflow: Overflow,
 }
 
-fn wrong(key: &str, message: impl ToString) -> SystemError {
-    SystemError::new(format!("placement.{key}"), message)
+fn wrong(key: &str, message: impl ToString) -> KeyError {
+    KeyError::new(format!("placement.{key}"), message)
 }
 
 impl BuildContext<'_> {
     /// Returns the tasks and their placement: the tasks of a graph, or as many as the rule puts on the nodes. `fixed`
     /// requires a task on each node of the rule.
-    pub fn place(&self, graph: Option<&TaskGraph>, fixed: bool) -> Result<(Shape, Arc<Placement>), SystemError> {
+    pub fn place(&self, graph: Option<&TaskGraph>, fixed: bool) -> Result<(Shape, Arc<Placement>), KeyError> {
         let rule = match self.place.place() {
             Place::Rule(rule) => rule,
             Place::Mapped(strategy, own) => {
@@ -86,16 +85,16 @@ impl BuildContext<'_> {
     }
 
     /// Returns the placement by a rule.
-    fn by_rule(&self, rule: &PlacementSpec) -> Result<Placement, SystemError> {
+    fn by_rule(&self, rule: &PlacementSpec) -> Result<Placement, KeyError> {
         let placement = match self.nodes {
             None => rule.place(&**self.topology, self.seed, self.base),
             Some(nodes) => rule.place_on(nodes, &**self.topology, self.seed, self.base),
         };
-        placement.map_err(|error| wrong(error.key, error.message))
+        placement.under("placement")
     }
 
     /// Returns the placement that a strategy finds.
-    fn mapped(&self, graph: &TaskGraph, strategy: StrategyName, own: &MappedSpec) -> Result<Placement, SystemError> {
+    fn mapped(&self, graph: &TaskGraph, strategy: StrategyName, own: &MappedSpec) -> Result<Placement, KeyError> {
         let topology = Arc::clone(self.topology);
         let machine = match self.nodes {
             None => Machine::new(topology, MachineSpec::default()),

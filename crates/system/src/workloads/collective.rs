@@ -7,13 +7,12 @@ use mpi::collectives::Operation;
 use topology::Topology;
 use traffic::multicast::{Destinations, FixedSets, RandomSets};
 use traffic::{InjectionSpec, PlacedPattern};
-use units::{NodeId, TaskId, Time};
+use units::{KeyError, KeyResult, NodeId, TaskId, Time};
 
 use super::build_context::BuildContext;
 use super::operations::{self, Common};
 use super::sizes::{check_size, packet_size};
 use super::{Open, Workload};
-use crate::error::SystemError;
 use ::experiment::{CollectiveTrafficSpec, Collectives, GroupsKind, PacketFor};
 use ::network::Packets;
 use ::network::traffic::{Multicasts, Runs};
@@ -25,11 +24,8 @@ const LONGEST_LATE: Time = Time(1_000_000_000_000);
 ///
 /// # Errors
 /// If the specification is invalid. The error names a key below that of the job.
-pub(super) fn build(
-    spec: &CollectiveTrafficSpec,
-    context: &BuildContext<'_>,
-) -> Result<Arc<dyn Workload>, SystemError> {
-    let wrong = |key: &str, message: String| SystemError::new(format!("workload.{key}"), message);
+pub(super) fn build(spec: &CollectiveTrafficSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
+    let wrong = |key: &str, message: String| KeyError::new(format!("workload.{key}"), message);
     let combined = operations::combined(spec.operation);
     check_operation(spec, context, combined)?;
     check_packets(spec, &**context.topology)?;
@@ -38,23 +34,22 @@ pub(super) fn build(
     let message = spec.size.map_or(Ok(packet), |size| check_size("size", size))?;
     let message = if combined == Some(Operation::Barrier) { control(context, packet) } else { message };
     let packets = Packets { message: u64::from(message), packet };
-    spec.injection.check(spec.load).map_err(|error| wrong("load", error.to_string()))?;
+    spec.injection.check(spec.load).at_key("workload.load")?;
     let mut nodes: Vec<u32> = (0..shape.tasks).map(|task| placement.node(TaskId(task)).0).collect();
     nodes.sort_unstable();
     if nodes.windows(2).any(|pair| pair[0] == pair[1]) {
         let message = "a group is of nodes: collective traffic has one process on a node";
-        return Err(SystemError::new("placement.processes_per_node", message));
+        return Err(KeyError::new("placement.processes_per_node", message));
     }
     if nodes.len() < 2 {
-        return Err(SystemError::new("placement", "a group needs two nodes at least, and there is one"));
+        return Err(KeyError::new("placement", "a group needs two nodes at least, and there is one"));
     }
     let senders = spec.senders.unwrap_or(shape.tasks);
     if !(1..=shape.tasks).contains(&senders) {
         let message = format!("{senders} is out of range: 1 to {} are allowed, the number of tasks", shape.tasks);
         return Err(wrong("senders", message));
     }
-    let sets = RandomSets::new(nodes, spec.fanout, spec.include_self);
-    let sets = sets.map_err(|error| wrong("fanout", error.to_string()))?;
+    let sets = RandomSets::new(nodes, spec.fanout, spec.include_self).at_key("workload.fanout")?;
     let by_routers = spec.collectives == Collectives::Hardware;
     let is_fixed = spec.groups == GroupsKind::Persistent;
     if is_fixed && by_routers && spec.include_self {
@@ -95,8 +90,8 @@ fn check_operation(
     spec: &CollectiveTrafficSpec,
     context: &BuildContext<'_>,
     combined: Option<Operation>,
-) -> Result<(), SystemError> {
-    let refused = |key: &str, message: &str| Err(SystemError::new(key, message));
+) -> Result<(), KeyError> {
+    let refused = |key: &str, message: &str| Err(KeyError::new(key, message));
     let Some(operation) = combined else {
         if spec.late.is_some() {
             return refused("workload.late", "a multicast waits for nobody: late nodes are of reductions and barriers");
@@ -127,11 +122,11 @@ fn check_operation(
 
 /// Refuses packets for consecutive nodes if packets do not list their nodes, or if consecutive nodes are not behind
 /// consecutive ports.
-fn check_packets(spec: &CollectiveTrafficSpec, topology: &dyn Topology) -> Result<(), SystemError> {
+fn check_packets(spec: &CollectiveTrafficSpec, topology: &dyn Topology) -> Result<(), KeyError> {
     if spec.packet_for == PacketFor::Any {
         return Ok(());
     }
-    let refused = |message: String| Err(SystemError::new("workload.packet_for", message));
+    let refused = |message: String| Err(KeyError::new("workload.packet_for", message));
     if spec.collectives != Collectives::Hardware || spec.groups != GroupsKind::OneShot {
         let message = "\"consecutive\" is of packets that name their nodes: of `collectives = \"hardware\"` and `groups = \"one-shot\"`";
         return refused(message.to_owned());
@@ -151,16 +146,16 @@ fn control(context: &BuildContext<'_>, packet: u32) -> u32 {
 }
 
 /// Refuses more late members than the smallest group has.
-fn check_late(spec: &CollectiveTrafficSpec, sets: &FixedSets) -> Result<(), SystemError> {
+fn check_late(spec: &CollectiveTrafficSpec, sets: &FixedSets) -> Result<(), KeyError> {
     let Some(late) = &spec.late else { return Ok(()) };
     if late.time > LONGEST_LATE {
-        return Err(SystemError::new("workload.late.time", format!("{} is too long: at most 1 s", late.time)));
+        return Err(KeyError::new("workload.late.time", format!("{} is too long: at most 1 s", late.time)));
     }
     let fewest = sets.groups().iter().map(Vec::len).min().unwrap_or(0);
     match late.members.filter(|&members| members as usize > fewest) {
         Some(members) => {
             let message = format!("{members} nodes are more than a group has: the smallest has {fewest}");
-            Err(SystemError::new("workload.late.members", message))
+            Err(KeyError::new("workload.late.members", message))
         }
         None => Ok(()),
     }

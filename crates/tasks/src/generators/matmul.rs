@@ -4,10 +4,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::LocatedError;
 
 use super::tasks_of;
 use crate::limits::{arcs_fit, positive};
-use crate::{ArcList, GraphError, Phase, TaskArray, TaskGraph};
+use crate::{ArcList, Phase, TaskArray, TaskGraph};
 
 /// Three-dimensional matrix multiplication.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,7 +41,7 @@ impl MatmulSpec {
     ///
     /// # Errors
     /// If there are too many tasks.
-    pub fn build(&self) -> Result<TaskGraph, GraphError> {
+    pub fn build(&self) -> Result<TaskGraph, LocatedError> {
         let dims = vec![self.n; 3];
         let tasks = tasks_of(&dims, 3, "n")?;
         positive(self.matrix, "matrix")?;

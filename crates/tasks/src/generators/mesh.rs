@@ -3,11 +3,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Draw;
+use units::{Draw, LocatedError};
 
 use super::tasks_of;
 use crate::limits::positive;
-use crate::{ArcList, GraphError, TaskGraph};
+use crate::{ArcList, TaskGraph};
 use units::NamedStream;
 
 /// Unstructured mesh.
@@ -46,12 +46,15 @@ impl MeshSpec {
     ///
     /// # Errors
     /// If there are fewer than 16 points or too many, or space does not have 2 or 3 dimensions.
-    pub fn build(&self, seed: u64) -> Result<TaskGraph, GraphError> {
+    pub fn build(&self, seed: u64) -> Result<TaskGraph, LocatedError> {
         if self.points < 16 {
-            return Err(GraphError::key("points", format!("`points` is {}; a mesh has at least 16", self.points)));
+            return Err(LocatedError::key("points", format!("`points` is {}; a mesh has at least 16", self.points)));
         }
         if !(2..=3).contains(&self.space) {
-            return Err(GraphError::key("space", format!("`space` is {}; meshes have 2 or 3 dimensions", self.space)));
+            return Err(LocatedError::key(
+                "space",
+                format!("`space` is {}; meshes have 2 or 3 dimensions", self.space),
+            ));
         }
         positive(self.bytes, "bytes")?;
         let side = side(self.points, self.space);

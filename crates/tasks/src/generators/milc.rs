@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::LocatedError;
 
 use super::{add_faces, tasks_of};
 use crate::limits::positive;
-use crate::{ArcList, GraphError, TaskArray, TaskGraph};
+use crate::{ArcList, TaskArray, TaskGraph};
 
 /// Four-dimensional lattice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,9 +38,9 @@ impl MilcSpec {
     ///
     /// # Errors
     /// If there are not four extents, or too many tasks.
-    pub fn build(&self) -> Result<TaskGraph, GraphError> {
+    pub fn build(&self) -> Result<TaskGraph, LocatedError> {
         if self.dims.len() != 4 {
-            return Err(GraphError::key("dims", format!("`dims` has {} extents; a lattice has 4", self.dims.len())));
+            return Err(LocatedError::key("dims", format!("`dims` has {} extents; a lattice has 4", self.dims.len())));
         }
         positive(self.sites, "sites")?;
         positive(self.site_bytes, "site_bytes")?;

@@ -8,19 +8,20 @@ pub mod openatom;
 pub mod random;
 pub mod stencil;
 
-use super::{ArcList, GraphError, MAX_TASKS};
+use super::{ArcList, MAX_TASKS};
+use units::LocatedError;
 
 /// Returns the product of extents, as a number of tasks.
 ///
 /// # Errors
 /// If an extent is 0, or if there are more than `most` extents or too many tasks. The error is at `key`.
-fn tasks_of(dims: &[u32], most: usize, key: &'static str) -> Result<u32, GraphError> {
+fn tasks_of(dims: &[u32], most: usize, key: &'static str) -> Result<u32, LocatedError> {
     if dims.is_empty() || dims.len() > most {
-        return Err(GraphError::key(key, format!("`{key}` has {} extents; 1 to {most} are allowed", dims.len())));
+        return Err(LocatedError::key(key, format!("`{key}` has {} extents; 1 to {most} are allowed", dims.len())));
     }
     let product = dims.iter().try_fold(1_u32, |product, &size| product.checked_mul(size));
     product.filter(|&tasks| tasks > 0 && tasks <= MAX_TASKS).ok_or_else(|| {
-        GraphError::key(key, format!("`{key}` multiplies to 0 or to more than {MAX_TASKS} tasks, the most supported"))
+        LocatedError::key(key, format!("`{key}` multiplies to 0 or to more than {MAX_TASKS} tasks, the most supported"))
     })
 }
 

@@ -4,10 +4,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::LocatedError;
 
 use super::tasks_of;
 use crate::limits::positive;
-use crate::{ArcList, GraphError, Group, GroupKind, Phase, TaskArray, TaskGraph};
+use crate::{ArcList, Group, GroupKind, Phase, TaskArray, TaskGraph};
 
 /// NAMD: patches and computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,18 +88,18 @@ impl NamdSpec {
     ///
     /// # Errors
     /// If there are not three large enough extents, if there are too many patches, or if a load is negative.
-    pub fn build(&self) -> Result<TaskGraph, GraphError> {
+    pub fn build(&self) -> Result<TaskGraph, LocatedError> {
         if !(1..=3).contains(&self.away) {
-            return Err(GraphError::key("away", format!("`away` is {}; 1 to 3 are allowed", self.away)));
+            return Err(LocatedError::key("away", format!("`away` is {}; 1 to 3 are allowed", self.away)));
         }
         let least = 2 * self.away + 1;
         if self.patches.len() != 3 || self.patches.iter().any(|&size| size < least) {
             let message = format!("`patches` has three extents of at least {least}, such as 6x6x4");
-            return Err(GraphError::key("patches", message));
+            return Err(LocatedError::key("patches", message));
         }
         for (key, load) in [("patch_load", self.patch_load), ("self_load", self.self_load)] {
             if !(load >= 0.0 && load.is_finite()) {
-                return Err(GraphError::key(key, format!("`{key}` is {load}; it is not negative")));
+                return Err(LocatedError::key(key, format!("`{key}` is {load}; it is not negative")));
             }
         }
         positive(self.atoms, "atoms")?;

@@ -9,10 +9,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::LocatedError;
 
 use super::tasks_of;
 use crate::limits::{arcs_fit, positive};
-use crate::{ArcList, Arcs, GraphError, Group, GroupKind, Phase, TaskArray, TaskGraph};
+use crate::{ArcList, Arcs, Group, GroupKind, Phase, TaskArray, TaskGraph};
 
 /// System of the paper's tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -113,10 +114,10 @@ impl OpenAtomSpec {
     ///
     /// # Errors
     /// If a number is 0, if the block does not divide the states, or if there are too many tasks.
-    pub fn build(&self) -> Result<TaskGraph, GraphError> {
+    pub fn build(&self) -> Result<TaskGraph, LocatedError> {
         let Sizes { states, planes, real_planes, block } = self.sizes();
         if block == 0 || !states.is_multiple_of(block) {
-            return Err(GraphError::key("block", format!("`block` is {block}; it divides the {states} states")));
+            return Err(LocatedError::key("block", format!("`block` is {block}; it divides the {states} states")));
         }
         let blocks = states / block;
         let gspace = tasks_of(&[states, planes], 2, "states")?;
@@ -127,7 +128,10 @@ impl OpenAtomSpec {
         positive(self.transpose_bytes, "transpose_bytes")?;
         positive(self.pair_bytes, "pair_bytes")?;
         if !(self.pair_load >= 0.0 && self.pair_load.is_finite()) {
-            return Err(GraphError::key("pair_load", format!("`pair_load` is {}; it is not negative", self.pair_load)));
+            return Err(LocatedError::key(
+                "pair_load",
+                format!("`pair_load` is {}; it is not negative", self.pair_load),
+            ));
         }
         arcs_fit(&[2, u64::from(gspace), u64::from(real_planes)], "planes")?;
         arcs_fit(&[4, u64::from(gspace), u64::from(blocks)], "block")?;

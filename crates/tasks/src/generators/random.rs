@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Draw;
+use units::{Draw, LocatedError};
 
 use super::tasks_of;
-use crate::{ArcList, GraphError, MAX_ARCS, TaskGraph};
+use crate::{ArcList, MAX_ARCS, TaskGraph};
 use units::NamedStream;
 
 /// Random graph: every task exchanges messages with some others, drawn from the seed.
@@ -38,16 +38,16 @@ impl RandomSpec {
     ///
     /// # Errors
     /// If there are fewer than two tasks, or too many tasks or arcs.
-    pub fn build(&self, seed: u64) -> Result<TaskGraph, GraphError> {
+    pub fn build(&self, seed: u64) -> Result<TaskGraph, LocatedError> {
         let tasks = tasks_of(&[self.tasks], 1, "tasks")?;
         if tasks < 2 || self.bytes == 0 {
-            return Err(GraphError::key(
+            return Err(LocatedError::key(
                 "tasks",
                 "a random graph has at least two tasks, and messages of at least a byte",
             ));
         }
         if u64::from(tasks) * u64::from(self.degree) * 2 > MAX_ARCS as u64 {
-            return Err(GraphError::key(
+            return Err(LocatedError::key(
                 "degree",
                 format!("`degree` makes more than {MAX_ARCS} arcs, the most supported"),
             ));

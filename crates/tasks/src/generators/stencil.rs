@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::LocatedError;
 
 use super::{add_faces, tasks_of};
 use crate::limits::{arcs_fit, positive};
-use crate::{ArcList, GraphError, TaskArray, TaskGraph};
+use crate::{ArcList, TaskArray, TaskGraph};
 
 /// Grid of tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +40,7 @@ impl StencilSpec {
     ///
     /// # Errors
     /// If there are no extents, too many, or too large ones.
-    pub fn build(&self) -> Result<TaskGraph, GraphError> {
+    pub fn build(&self) -> Result<TaskGraph, LocatedError> {
         let tasks = tasks_of(&self.dims, 4, "dims")?;
         positive(self.bytes, "bytes")?;
         let dims = self.dims.len() as u32;

@@ -10,10 +10,10 @@
 //! Not read: objects that cannot migrate and their messages, messages from processors to objects (such as broadcasts),
 //! and the time that processors spend outside objects.
 
-use units::{Notes, counted};
+use units::{LocatedError, Notes, counted};
 
 use super::text::tasks;
-use crate::{ArcList, GraphError, TaskGraph};
+use crate::{ArcList, TaskGraph};
 
 /// First bytes of a dump: Charm++'s mark.
 const MAGIC: [u8; 4] = [0x10, 0xea, 0xbd, 0xf9];
@@ -44,7 +44,7 @@ struct Object {
 }
 
 /// Reads a graph.
-pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
     let mut dump = Dump { bytes, at: 0, of_others: 0 };
     dump.header()?;
     let (processors, expected) = dump.processors()?;
@@ -52,13 +52,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     dump.places(objects.len(), processors)?;
     let migrating: Vec<&Object> = objects.iter().filter(|object| object.migrates).collect();
     let count = tasks(migrating.len() as u64, 0).map_err(|error| {
-        GraphError::new(format!("of its objects none, or too many, may migrate: {}", error.message))
+        LocatedError::new(format!("of its objects none, or too many, may migrate: {}", error.message))
     })?;
     let mut numbers: Vec<(Key, u32)> = (0..).zip(&migrating).map(|(task, object)| (object.key, task)).collect();
     numbers.sort_unstable();
     if let Some(pair) = numbers.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         let (array, number) = pair[0].0;
-        return Err(GraphError::new(format!("object {number} of array {array} is in it twice")));
+        return Err(LocatedError::new(format!("object {number} of array {array} is in it twice")));
     }
     let mut arcs = ArcList::new(count);
     dump.messages(&numbers, &mut arcs)?;
@@ -92,35 +92,35 @@ struct Dump<'a> {
 
 impl Dump<'_> {
     /// Creates an error at the current offset.
-    fn wrong(&self, what: impl std::fmt::Display) -> GraphError {
+    fn wrong(&self, what: impl std::fmt::Display) -> LocatedError {
         let known = "dumps of Charm++ 8 are read, and other releases write other records";
-        GraphError::new(format!("byte {}: {what}; {known}", self.at))
+        LocatedError::new(format!("byte {}: {what}; {known}", self.at))
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], GraphError> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], LocatedError> {
         let part = self.bytes[self.at..].first_chunk().ok_or_else(|| self.wrong("it ends within a record"))?;
         self.at += N;
         Ok(*part)
     }
 
-    fn whole(&mut self) -> Result<i32, GraphError> {
+    fn whole(&mut self) -> Result<i32, LocatedError> {
         self.take().map(i32::from_le_bytes)
     }
 
     /// Reads a non-negative number.
-    fn natural(&mut self, what: &str) -> Result<u32, GraphError> {
+    fn natural(&mut self, what: &str) -> Result<u32, LocatedError> {
         let found = self.whole()?;
         u32::try_from(found).map_err(|_| self.wrong(format!("{found} {what}; 0 to {} are possible", i32::MAX)))
     }
 
     /// Reads a time in seconds.
-    fn seconds(&mut self) -> Result<f64, GraphError> {
+    fn seconds(&mut self) -> Result<f64, LocatedError> {
         let found = f64::from_le_bytes(self.take()?);
         let right = (0.0..1e12).contains(&found);
         if right { Ok(found) } else { Err(self.wrong(format!("{found:e} is no time in seconds"))) }
     }
 
-    fn flag(&mut self) -> Result<bool, GraphError> {
+    fn flag(&mut self) -> Result<bool, LocatedError> {
         match self.take()? {
             [0] => Ok(false),
             [1] => Ok(true),
@@ -128,12 +128,12 @@ impl Dump<'_> {
         }
     }
 
-    fn key(&mut self) -> Result<Key, GraphError> {
+    fn key(&mut self) -> Result<Key, LocatedError> {
         Ok((self.whole()?, u64::from_le_bytes(self.take()?)))
     }
 
     /// Reads the number of following records of at least `size` bytes. Refuses more than fit in the rest of the file.
-    fn count(&mut self, what: &str, size: usize) -> Result<usize, GraphError> {
+    fn count(&mut self, what: &str, size: usize) -> Result<usize, LocatedError> {
         let count = u64::from_le_bytes(self.take()?);
         let room = ((self.bytes.len() - self.at) / size) as u64;
         if count > room {
@@ -142,9 +142,9 @@ impl Dump<'_> {
         Ok(count as usize)
     }
 
-    fn header(&mut self) -> Result<(), GraphError> {
+    fn header(&mut self) -> Result<(), LocatedError> {
         if !is_dump(self.bytes) {
-            return Err(GraphError::new("it is no dump of Charm++'s load balancing: it does not begin as one"));
+            return Err(LocatedError::new("it is no dump of Charm++'s load balancing: it does not begin as one"));
         }
         self.at = MAGIC.len();
         if self.take()? != MACHINE {
@@ -157,7 +157,7 @@ impl Dump<'_> {
     }
 
     /// Reads the number of processors, and the numbers of all and of migratable objects on them.
-    fn processors(&mut self) -> Result<(u32, Expected), GraphError> {
+    fn processors(&mut self) -> Result<(u32, Expected), LocatedError> {
         let (count, migrating) = (self.natural("processors")?, self.natural("objects that may migrate")?);
         let records = self.count("processors", PROCESSOR_BYTES)?;
         if records != count as usize {
@@ -173,14 +173,14 @@ impl Dump<'_> {
         Ok((count, Expected { objects, migrating }))
     }
 
-    fn number_of_processor(&mut self, count: u32) -> Result<(), GraphError> {
+    fn number_of_processor(&mut self, count: u32) -> Result<(), LocatedError> {
         match self.whole()? {
             found if (0..i64::from(count)).contains(&i64::from(found)) => Ok(()),
             found => Err(self.wrong(format!("there is no processor {found} of {count}"))),
         }
     }
 
-    fn objects(&mut self, expected: Expected) -> Result<Vec<Object>, GraphError> {
+    fn objects(&mut self, expected: Expected) -> Result<Vec<Object>, LocatedError> {
         let count = self.count("objects", OBJECT_BYTES)?;
         if count as u64 != expected.objects {
             return Err(self.wrong(format!("{count} objects, where its processors have {}", expected.objects)));
@@ -205,7 +205,7 @@ impl Dump<'_> {
     }
 
     /// Skips the processors of objects, which a mapping does not need.
-    fn places(&mut self, objects: usize, processors: u32) -> Result<(), GraphError> {
+    fn places(&mut self, objects: usize, processors: u32) -> Result<(), LocatedError> {
         let count = self.count("places of objects", 4)?;
         if count != objects {
             return Err(self.wrong(format!("{count} places of {objects} objects")));
@@ -214,7 +214,7 @@ impl Dump<'_> {
     }
 
     /// Reads the messages of objects.
-    fn messages(&mut self, numbers: &[(Key, u32)], arcs: &mut ArcList) -> Result<(), GraphError> {
+    fn messages(&mut self, numbers: &[(Key, u32)], arcs: &mut ArcList) -> Result<(), LocatedError> {
         let task_of = |key: &Key| numbers.binary_search_by_key(key, |own| own.0).ok().map(|place| numbers[place].1);
         for _ in 0..self.count("records of messages", MESSAGES_BYTES)? {
             let of_processor = self.whole()? != -1;
@@ -232,7 +232,7 @@ impl Dump<'_> {
     }
 
     /// Reads the receivers of messages: one object, the members of a multicast, or none if the receiver is a processor.
-    fn receivers(&mut self) -> Result<Vec<Key>, GraphError> {
+    fn receivers(&mut self) -> Result<Vec<Key>, LocatedError> {
         match self.take()? {
             [1] => self.whole().map(|_| Vec::new()),
             [2] => {

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use units::Notes;
+use units::{LocatedError, Notes};
 
 use super::text::{amount, loops, number, tasks};
-use crate::{ArcList, GraphError, Group, GroupKind, TaskGraph};
+use crate::{ArcList, Group, GroupKind, TaskGraph};
 use formats::rows::{Columns, MULTICAST, REDUCTION, TASK, rows, words};
 
 /// Syntax of a line, for error messages.
@@ -28,9 +28,9 @@ struct Lists {
 }
 
 /// Reads a graph.
-pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
     let mut lists = Lists::default();
-    let columns = Columns::of(bytes, "bytes").map_err(|(line, message)| GraphError::at(line, message))?;
+    let columns = Columns::of(bytes, "bytes").map_err(|(line, message)| LocatedError::at(line, message))?;
     for (place, row) in rows(bytes) {
         let all: Vec<&[u8]> = words(row).collect();
         match all[0] {
@@ -41,7 +41,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         }
     }
     if lists.tasks == 0 {
-        return Err(GraphError::new("the file has no edges; a line is `from,to,bytes[,messages]`"));
+        return Err(LocatedError::new("the file has no edges; a line is `from,to,bytes[,messages]`"));
     }
     let mut arcs = ArcList::new(lists.tasks);
     lists.edges.into_iter().for_each(|(from, to, amount, messages)| arcs.add(from, to, amount, messages));
@@ -58,8 +58,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
 
 impl Lists {
     /// Parses the words of `from,to,bytes[,messages]`.
-    fn edge(&mut self, columns: &Columns, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
-        let row = columns.pick(all).map_err(|why| GraphError::at(place, format!("{why}; {EXPECTED}")))?;
+    fn edge(&mut self, columns: &Columns, all: &[&[u8]], place: u64) -> Result<(), LocatedError> {
+        let row = columns.pick(all).map_err(|why| LocatedError::at(place, format!("{why}; {EXPECTED}")))?;
         let (from, to) = (task(row.from, place)?, task(row.to, place)?);
         if from == to {
             return Err(loops(u64::from(from), place));
@@ -71,12 +71,12 @@ impl Lists {
     }
 
     /// Parses the words of `root,bytes,member,...`.
-    fn group(&mut self, kind: GroupKind, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
-        let [root, bytes, members @ ..] = all else { return Err(GraphError::at(place, EXPECTED)) };
+    fn group(&mut self, kind: GroupKind, all: &[&[u8]], place: u64) -> Result<(), LocatedError> {
+        let [root, bytes, members @ ..] = all else { return Err(LocatedError::at(place, EXPECTED)) };
         let (root, bytes) = (task(root, place)?, amount(bytes, place)?);
         let members = members.iter().map(|word| task(word, place)).collect::<Result<Vec<u32>, _>>()?;
         if members.is_empty() {
-            return Err(GraphError::at(place, "a group has at least one member beside its root"));
+            return Err(LocatedError::at(place, "a group has at least one member beside its root"));
         }
         let mut sorted = members.clone();
         sorted.push(root);
@@ -84,7 +84,7 @@ impl Lists {
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             let message =
                 format!("task {} is in the group twice; its root and its members are each named once", pair[0]);
-            return Err(GraphError::at(place, message));
+            return Err(LocatedError::at(place, message));
         }
         self.tasks = self.tasks.max(sorted.last().map_or(0, |&last| last + 1));
         self.groups.push(Group { kind, root, members, bytes });
@@ -92,18 +92,18 @@ impl Lists {
     }
 
     /// Parses the words of `number[,load]`.
-    fn task(&mut self, all: &[&[u8]], place: u64) -> Result<(), GraphError> {
+    fn task(&mut self, all: &[&[u8]], place: u64) -> Result<(), LocatedError> {
         let (number, load) = match *all {
             [number] => (number, None),
             [number, load] => (number, Some(load)),
-            _ => return Err(GraphError::at(place, EXPECTED)),
+            _ => return Err(LocatedError::at(place, EXPECTED)),
         };
         let number = task(number, place)?;
         if let Some(word) = load {
             let load = load_of(word, place)?;
             if let Some((_, before)) = self.loads.insert(number, (load, place)) {
                 let message = format!("the load of task {number} is given already, in line {before}");
-                return Err(GraphError::at(place, message));
+                return Err(LocatedError::at(place, message));
             }
         }
         self.tasks = self.tasks.max(number + 1);
@@ -112,24 +112,23 @@ impl Lists {
 }
 
 /// Parses a load: a non-negative number.
-fn load_of(word: &[u8], place: u64) -> Result<f64, GraphError> {
+fn load_of(word: &[u8], place: u64) -> Result<f64, LocatedError> {
     let text = String::from_utf8_lossy(&word[..word.len().min(40)]);
     let load = text.parse::<f64>().ok().filter(|load| (0.0..=f64::MAX).contains(load));
     load.ok_or_else(|| {
-        GraphError::at(place, format!("`{}` is no load; a load is a number from 0", text.escape_debug()))
+        LocatedError::at(place, format!("`{}` is no load; a load is a number from 0", text.escape_debug()))
     })
 }
 
 /// Parses a number of messages. Default: 1.
-fn messages(word: Option<&[u8]>, place: u64) -> Result<u32, GraphError> {
+fn messages(word: Option<&[u8]>, place: u64) -> Result<u32, LocatedError> {
     let count = word.map_or(Ok(1), |word| number(word, place))?;
-    u32::try_from(count)
-        .ok()
-        .filter(|&count| count > 0)
-        .ok_or_else(|| GraphError::at(place, format!("{count} messages; 1 to {} are supported over an arc", u32::MAX)))
+    u32::try_from(count).ok().filter(|&count| count > 0).ok_or_else(|| {
+        LocatedError::at(place, format!("{count} messages; 1 to {} are supported over an arc", u32::MAX))
+    })
 }
 
-fn task(word: &[u8], place: u64) -> Result<u32, GraphError> {
+fn task(word: &[u8], place: u64) -> Result<u32, LocatedError> {
     let number = number(word, place)?;
     tasks(number.saturating_add(1), place).map(|count| count - 1)
 }

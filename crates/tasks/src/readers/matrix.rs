@@ -1,16 +1,16 @@
 //! Matrices of bytes between ranks: row i, column j holds the bytes from rank i to rank j, in the dialect of
 //! `formats::rows`. Fractions of bytes are rounded up. The diagonal must be 0.
 
-use units::{Notes, counted};
+use units::{LocatedError, Notes, counted};
 
 use super::text::{amount, loops, tasks};
-use crate::{ArcList, GraphError, TaskGraph};
+use crate::{ArcList, TaskGraph};
 use formats::rows::{matrix_heading, rows, words};
 
 /// Reads a graph.
-pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
     let mut notes = Notes::default();
-    matrix_heading(bytes, &mut notes).map_err(|(line, message)| GraphError::at(line, message))?;
+    matrix_heading(bytes, &mut notes).map_err(|(line, message)| LocatedError::at(line, message))?;
     let mut arcs = ArcList::new(0);
     let (mut width, mut row, mut last) = (0_u64, 0_u64, 1);
     // Reported only if the matrix is square. A table that is not square may be a list of pairs.
@@ -28,7 +28,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
                 counted(values.len() as u64, ["value", "values"]),
                 counted(width, ["rank", "ranks"])
             );
-            return Err(GraphError::at(place, message));
+            return Err(LocatedError::at(place, message));
         }
         for (column, &amount) in (0_u64..).zip(&values).filter(|&(_, &amount)| amount > 0) {
             if column == row {
@@ -41,7 +41,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         last = place;
     }
     if row != width || width == 0 {
-        return Err(GraphError::at(
+        return Err(LocatedError::at(
             last,
             format!(
                 "the matrix has {} and {}; it must be square",

@@ -1,10 +1,10 @@
 //! Coordinate format of Matrix Market: entry (i, j) holds the bytes from task i to task j. A symmetric matrix gives one
 //! triangle for both directions. The diagonal, messages of tasks to themselves, must be empty.
 
-use units::{Notes, counted};
+use units::{LocatedError, Notes, counted};
 
 use super::text::{amount, loops, number, tasks, words};
-use crate::{ArcList, GraphError, TaskGraph};
+use crate::{ArcList, TaskGraph};
 use formats::rows::lines;
 
 /// First word of the banner.
@@ -17,20 +17,20 @@ struct Banner {
 }
 
 /// Reads a graph.
-pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
     let mut rows = lines(bytes);
     let banner = banner(rows.next().map_or(&[][..], |(_, line)| line))?;
     let is_comment = |line: &[u8]| line.first() == Some(&b'%') && !line.starts_with(BANNER);
     let mut rows = rows.filter(|(_, line)| !is_comment(line) && words(line, b" \t").next().is_some());
     let Some((place, sizes)) = rows.next() else {
-        return Err(GraphError::new("the line `rows columns entries` is missing"));
+        return Err(LocatedError::new("the line `rows columns entries` is missing"));
     };
     let sizes = words(sizes, b" \t").map(|word| number(word, place)).collect::<Result<Vec<u64>, _>>()?;
     let [height, width, entries] = sizes[..] else {
-        return Err(GraphError::at(place, "expected `rows columns entries`"));
+        return Err(LocatedError::at(place, "expected `rows columns entries`"));
     };
     if height != width {
-        return Err(GraphError::at(place, format!("the matrix is {height} x {width}; between tasks it is square")));
+        return Err(LocatedError::at(place, format!("the matrix is {height} x {width}; between tasks it is square")));
     }
     let count = tasks(height, place)?;
     let mut arcs = ArcList::new(count);
@@ -39,11 +39,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         last = place;
         seen += 1;
         if line.starts_with(BANNER) {
-            return Err(GraphError::at(place, "a second banner: is the file made of two?"));
+            return Err(LocatedError::at(place, "a second banner: is the file made of two?"));
         }
         let words: Vec<&[u8]> = words(line, b" \t").collect();
         if words.len() != if banner.pattern { 2 } else { 3 } {
-            return Err(GraphError::at(place, "expected `row column bytes` (no bytes in a pattern)"));
+            return Err(LocatedError::at(place, "expected `row column bytes` (no bytes in a pattern)"));
         }
         let (from, to) = (index(words[0], place, count)?, index(words[1], place, count)?);
         let amount = if banner.pattern { 1 } else { amount(words[2], place)? };
@@ -56,7 +56,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         }
     }
     if seen != entries {
-        return Err(GraphError::at(
+        return Err(LocatedError::at(
             last,
             format!("{}, not {entries}", counted(seen, ["entry is there", "entries are there"])),
         ));
@@ -66,7 +66,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     Ok(TaskGraph { notes: notes.sentences().to_vec(), ..graph })
 }
 
-fn banner(line: &[u8]) -> Result<Banner, GraphError> {
+fn banner(line: &[u8]) -> Result<Banner, LocatedError> {
     let text = String::from_utf8_lossy(line).to_ascii_lowercase();
     let words: Vec<&str> = text.split_whitespace().collect();
     let allowed = "allowed is `%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric`";
@@ -78,14 +78,14 @@ fn banner(line: &[u8]) -> Result<Banner, GraphError> {
             field @ ("real" | "integer" | "pattern"),
             kind @ ("general" | "symmetric"),
         ] => Ok(Banner { pattern: field == "pattern", symmetric: kind == "symmetric" }),
-        _ => Err(GraphError::at(1, format!("the first line is no banner that is understood; {allowed}"))),
+        _ => Err(LocatedError::at(1, format!("the first line is no banner that is understood; {allowed}"))),
     }
 }
 
-fn index(word: &[u8], place: u64, count: u32) -> Result<u32, GraphError> {
+fn index(word: &[u8], place: u64, count: u32) -> Result<u32, LocatedError> {
     let value = number(word, place)?;
     if value == 0 || value > u64::from(count) {
-        return Err(GraphError::at(place, format!("{value} is no row or column; they are 1 to {count}")));
+        return Err(LocatedError::at(place, format!("{value} is no row or column; they are 1 to {count}")));
     }
     Ok(value as u32 - 1)
 }

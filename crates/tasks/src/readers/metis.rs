@@ -5,10 +5,10 @@
 
 use std::fmt::Write as _;
 
-use units::Notes;
+use units::{LocatedError, Notes};
 
 use super::text::{loops, number, tasks, words};
-use crate::{ArcList, GraphError, TaskGraph};
+use crate::{ArcList, TaskGraph};
 use formats::rows::lines;
 
 /// Largest number of weights of a vertex, which METIS calls constraints.
@@ -24,11 +24,11 @@ struct Header {
 }
 
 /// Reads a graph.
-pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
     // Blank lines count: a vertex without neighbours has one.
     let mut rows = lines(bytes).filter(|(_, line)| line.first() != Some(&b'%'));
     let Some((place, first)) = rows.find(|(_, line)| words(line, b" \t").next().is_some()) else {
-        return Err(GraphError::new("the file is empty; the first line is `vertices edges [format]`"));
+        return Err(LocatedError::new("the file is empty; the first line is `vertices edges [format]`"));
     };
     let header = header(first, place)?;
     let mut arcs = ArcList::new(header.vertices);
@@ -38,19 +38,19 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
     for vertex in 0..header.vertices {
         let Some((place, line)) = rows.next() else {
             let message = format!("the file ends after {vertex} of {} vertices", header.vertices);
-            return Err(GraphError::at(last, message));
+            return Err(LocatedError::at(last, message));
         };
         last = place;
         loads.push(row(&header, (vertex, place, line), &mut arcs)?);
         seen = arcs.len() as u64;
     }
     if let Some((place, _)) = rows.find(|(_, line)| words(line, b" \t").next().is_some()) {
-        return Err(GraphError::at(place, format!("there are more lines than the {} vertices", header.vertices)));
+        return Err(LocatedError::at(place, format!("there are more lines than the {} vertices", header.vertices)));
     }
     if seen != 2 * header.edges {
         let message =
             format!("the first line says {} edges; the file has {seen} ends of edges, not twice as many", header.edges);
-        return Err(GraphError::at(place, message));
+        return Err(LocatedError::at(place, message));
     }
     let mut notes = Notes::default();
     let (further, sizes) = (header.vertex_weights.saturating_sub(1) as u64, u64::from(header.sizes));
@@ -64,7 +64,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
             from + 1,
             to + 1
         );
-        return Err(GraphError { line: line_of(bytes, from), ..GraphError::new(message) });
+        return Err(LocatedError { line: line_of(bytes, from), ..LocatedError::new(message) });
     }
     let mut graph = TaskGraph { notes: notes.sentences().to_vec(), ..TaskGraph::new("metis", arcs) };
     if header.vertex_weights > 0 {
@@ -80,20 +80,20 @@ fn line_of(bytes: &[u8], vertex: u32) -> Option<u64> {
     rows.nth(vertex as usize).map(|(place, _)| place)
 }
 
-fn header(line: &[u8], place: u64) -> Result<Header, GraphError> {
+fn header(line: &[u8], place: u64) -> Result<Header, LocatedError> {
     let all: Vec<&[u8]> = words(line, b" \t").collect();
     if all.len() < 2 || all.len() > 4 {
-        return Err(GraphError::at(place, "the first line is `vertices edges [format [weights a vertex]]`"));
+        return Err(LocatedError::at(place, "the first line is `vertices edges [format [weights a vertex]]`"));
     }
     let format = all.get(2).map_or(Ok(0), |word| number(word, place))?;
     if !matches!(format, 0 | 1 | 10 | 11 | 100 | 101 | 110 | 111) {
         let message =
             format!("the format is {format}; it has a 1 or a 0 for each of sizes, vertex weights, edge weights");
-        return Err(GraphError::at(place, message));
+        return Err(LocatedError::at(place, message));
     }
     let weights = all.get(3).map_or(Ok(1), |word| number(word, place))?;
     if weights == 0 || weights > MOST_WEIGHTS {
-        return Err(GraphError::at(place, format!("{weights} weights a vertex; 1 to {MOST_WEIGHTS} are supported")));
+        return Err(LocatedError::at(place, format!("{weights} weights a vertex; 1 to {MOST_WEIGHTS} are supported")));
     }
     Ok(Header {
         vertices: tasks(number(all[0], place)?, place)?,
@@ -105,15 +105,15 @@ fn header(line: &[u8], place: u64) -> Result<Header, GraphError> {
 }
 
 /// Reads the line of a vertex. Returns its load.
-fn row(header: &Header, (vertex, place, line): (u32, u64, &[u8]), arcs: &mut ArcList) -> Result<f64, GraphError> {
+fn row(header: &Header, (vertex, place, line): (u32, u64, &[u8]), arcs: &mut ArcList) -> Result<f64, LocatedError> {
     let mut rest = words(line, b" \t");
     if header.sizes {
-        let Some(word) = rest.next() else { return Err(GraphError::at(place, "the vertex has no size")) };
+        let Some(word) = rest.next() else { return Err(LocatedError::at(place, "the vertex has no size")) };
         number(word, place)?;
     }
     let mut load = 1.0;
     for weight in 0..header.vertex_weights {
-        let Some(word) = rest.next() else { return Err(GraphError::at(place, "the vertex has no weight")) };
+        let Some(word) = rest.next() else { return Err(LocatedError::at(place, "the vertex has no weight")) };
         let value = number(word, place)?;
         if weight == 0 {
             load = value as f64;
@@ -123,21 +123,21 @@ fn row(header: &Header, (vertex, place, line): (u32, u64, &[u8]), arcs: &mut Arc
         let to = number(word, place)?;
         if to == 0 || to > u64::from(header.vertices) {
             let message = format!("the neighbour {to} is no vertex; they are 1 to {}", header.vertices);
-            return Err(GraphError::at(place, message));
+            return Err(LocatedError::at(place, message));
         }
         if to == u64::from(vertex) + 1 {
             return Err(loops(to, place));
         }
         let weight = if header.edge_weights {
             let Some(word) = rest.next() else {
-                return Err(GraphError::at(place, format!("the edge to {to} has no weight")));
+                return Err(LocatedError::at(place, format!("the edge to {to} has no weight")));
             };
             number(word, place)?
         } else {
             1
         };
         if weight == 0 {
-            return Err(GraphError::at(place, format!("the edge to {to} has weight 0; leave it out")));
+            return Err(LocatedError::at(place, format!("the edge to {to} has weight 0; leave it out")));
         }
         arcs.add(vertex, to as u32 - 1, weight, 1);
     }

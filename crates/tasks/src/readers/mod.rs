@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 
 pub use metis::write_metis;
 
-use units::input;
+use units::{LocatedError, input};
 
+use super::TaskGraph;
 use super::limits::summable;
-use super::{GraphError, TaskGraph};
 use formats::rows::{self, Form};
 
 /// File format of a task graph.
@@ -59,20 +59,20 @@ impl GraphFormat {
 ///
 /// # Errors
 /// If the file cannot be read, its format is unknown, or a line is wrong.
-pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Result<TaskGraph, GraphError> {
+pub fn read_graph(path: &Path, name: &str, format: Option<GraphFormat>) -> Result<TaskGraph, LocatedError> {
     let known =
         format.or_else(|| GraphFormat::of(path)).or_else(|| begins_as_dump(path).then_some(GraphFormat::CharmLb));
     let Some(format) = known else {
         if let Some("trace" | "et" | "goal" | "calls") = path.extension().and_then(|ending| ending.to_str()) {
             let message =
                 format!("it is a program of ranks: `cutthrough convert {name} -o FILE.csv` makes a task graph of it");
-            return Err(GraphError::new(message).in_file(name));
+            return Err(LocatedError::new(message).in_file(name));
         }
         let message = "its format is unknown: .graph and .metis are METIS, .mtx is Matrix Market, .csv lists edges \
                        or is a matrix, .mat, .txt and .npy are matrices, and no dump of Charm++ begins so";
-        return Err(GraphError::new(message).in_file(name));
+        return Err(LocatedError::new(message).in_file(name));
     };
-    let bytes = input::TASK_GRAPH.read(path).map_err(|error| GraphError::new(format!("it {error}")).in_file(name))?;
+    let bytes = input::TASK_GRAPH.read(path).map_err(|error| LocatedError::new(format!("it {error}")).in_file(name))?;
     parse_graph(&bytes, format)
         .map(|graph| TaskGraph { name: name.to_owned(), ..graph })
         .map_err(|error| error.in_file(name))
@@ -91,7 +91,7 @@ fn begins_as_dump(path: &Path) -> bool {
 ///
 /// # Errors
 /// An error at the line that is wrong.
-pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, GraphError> {
+pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, LocatedError> {
     let graph = match format {
         GraphFormat::Metis => metis::parse(bytes),
         GraphFormat::MatrixMarket => matrix_market::parse(bytes),
@@ -104,14 +104,14 @@ pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, Graph
 }
 
 /// Reads an edge list, or a matrix if the table is not a list.
-fn table(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+fn table(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
     match rows::form(bytes, None) {
         Form::List => edges::parse(bytes),
         Form::Matrix => matrix::parse(bytes).map_err(|error| {
             let lists = "a .csv lists edges `from,to,bytes[,messages]` or is a matrix of a row a rank";
-            GraphError { message: format!("{}; {lists}", error.message), ..error }
+            LocatedError { message: format!("{}; {lists}", error.message), ..error }
         }),
-        Form::Either => Err(GraphError::new(
+        Form::Either => Err(LocatedError::new(
             "its three rows of three columns may be edges or a matrix: write `from,to,bytes` as the first line of a list, and \
              name a matrix .txt",
         )),

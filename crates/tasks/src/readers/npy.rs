@@ -6,9 +6,9 @@
 //! compiler.
 
 use super::text::{from_real, loops, tasks};
-use units::counted;
+use units::{LocatedError, counted};
 
-use crate::{ArcList, GraphError, TaskGraph};
+use crate::{ArcList, TaskGraph};
 
 /// Content of the header.
 struct Header<'a> {
@@ -19,27 +19,27 @@ struct Header<'a> {
 }
 
 /// Reads a graph.
-pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
     let (header, data) = split(bytes)?;
     let header = header_of(header)?;
     let [height, width] = header.shape[..] else {
-        return Err(GraphError::new(format!(
+        return Err(LocatedError::new(format!(
             "the array has {}; a matrix has 2",
             counted(header.shape.len() as u64, ["dimension", "dimensions"])
         )));
     };
     if height != width {
-        return Err(GraphError::new(format!(
+        return Err(LocatedError::new(format!(
             "the matrix has {} and {}; it must be square",
             counted(height, ["row", "rows"]),
             counted(width, ["column", "columns"])
         )));
     }
-    let count = tasks(height, 0).map_err(|error| GraphError::new(error.message))?;
+    let count = tasks(height, 0).map_err(|error| LocatedError::new(error.message))?;
     let (size, read) = reader(header.descr)?;
     if (data.len() / size) as u64 != height * width || data.len() % size != 0 {
         let expected = height * width;
-        return Err(GraphError::new(format!("there are {} bytes, not {expected} numbers of {size}", data.len())));
+        return Err(LocatedError::new(format!("there are {} bytes, not {expected} numbers of {size}", data.len())));
     }
     let mut arcs = ArcList::new(count);
     for (number, entry) in (0_u64..).zip(data.chunks_exact(size)) {
@@ -49,10 +49,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
         };
         let Some(amount) = from_real(read(entry)) else {
             let place = format!("row {row}, column {column}: {}", read(entry));
-            return Err(GraphError::new(format!("{place} is no number of bytes from 0 to 10^18")));
+            return Err(LocatedError::new(format!("{place} is no number of bytes from 0 to 10^18")));
         };
         if amount > 0 && row == column {
-            return Err(GraphError::new(loops(row, 0).message));
+            return Err(LocatedError::new(loops(row, 0).message));
         }
         if amount > 0 {
             arcs.add(row as u32, column as u32, amount, 1);
@@ -62,8 +62,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, GraphError> {
 }
 
 /// Splits a file into the text of the header and the data.
-fn split(bytes: &[u8]) -> Result<(&str, &[u8]), GraphError> {
-    let wrong = || GraphError::new("it is no NumPy array: the file does not begin as one");
+fn split(bytes: &[u8]) -> Result<(&str, &[u8]), LocatedError> {
+    let wrong = || LocatedError::new("it is no NumPy array: the file does not begin as one");
     let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or_else(wrong)?;
     let (&major, rest) = rest.split_first().ok_or_else(wrong)?;
     let (_minor, rest) = rest.split_first().ok_or_else(wrong)?;
@@ -75,11 +75,12 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8]), GraphError> {
 }
 
 /// Parses the header, which is a Python dictionary with three keys.
-fn header_of(text: &str) -> Result<Header<'_>, GraphError> {
-    let wrong = |key: &str| GraphError::new(format!("the header of the NumPy array has no `{key}` that is understood"));
+fn header_of(text: &str) -> Result<Header<'_>, LocatedError> {
+    let wrong =
+        |key: &str| LocatedError::new(format!("the header of the NumPy array has no `{key}` that is understood"));
     let value = |key: &str| {
         let (_, behind) = text.split_once(&format!("'{key}':")).ok_or_else(|| wrong(key))?;
-        Ok(behind.trim_start())
+        Ok::<&str, LocatedError>(behind.trim_start())
     };
     let descr = value("descr")?.strip_prefix('\'').and_then(|rest| rest.split_once('\'')).map(|(descr, _)| descr);
     let shape = value("shape")?.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(shape, _)| shape);
@@ -100,7 +101,7 @@ fn header_of(text: &str) -> Result<Header<'_>, GraphError> {
 type Read = fn(&[u8]) -> f64;
 
 /// Returns the size in bytes of an entry of a type, and the function that reads it.
-fn reader(descr: &str) -> Result<(usize, Read), GraphError> {
+fn reader(descr: &str) -> Result<(usize, Read), LocatedError> {
     macro_rules! of {
         ($kind:ty, $from:ident) => {
             (size_of::<$kind>(), |bytes| {
@@ -131,7 +132,7 @@ fn reader(descr: &str) -> Result<(usize, Read), GraphError> {
         "|u1" | "|b1" => of!(u8, from_le_bytes),
         other => {
             let message = format!("its numbers are of type `{other}`; whole and floating-point numbers are understood");
-            return Err(GraphError::new(message));
+            return Err(LocatedError::new(message));
         }
     })
 }

@@ -19,10 +19,10 @@ use std::any::Any;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{NodeId, PortId, RouterId};
+use units::{KeyError, NodeId, PortId, RouterId};
 
 use crate::divisor::Divisor;
-use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, Topology, TopologyError, product};
+use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, Topology, product};
 use crate::shorthand::Settings;
 
 /// Fat-tree of equal switches (k-ary n-tree).
@@ -39,7 +39,7 @@ pub struct FatTreeSpec {
 
 impl FatTreeSpec {
     /// Reads the shorthand `k=4,n=4`.
-    pub(crate) fn from_shorthand(text: &str) -> Result<Self, TopologyError> {
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
         let settings = Settings::read(text, &["k", "n"])?;
         Ok(Self { k: settings.number("k")?, n: settings.number("n")? })
     }
@@ -77,7 +77,7 @@ impl FatTree {
 
     /// Builds the tree. Fails if k or n is out of range, or if the tree would have more than `MAX_NODES` nodes or
     /// `MAX_ROUTERS` routers.
-    pub fn new(spec: &FatTreeSpec) -> Result<Self, TopologyError> {
+    pub fn new(spec: &FatTreeSpec) -> Result<Self, KeyError> {
         let (k, levels) = check(spec)?;
         let powers: Vec<u32> = (0..u32::from(levels)).map(|exponent| u32::from(k).pow(exponent)).collect();
         let width = powers[powers.len() - 1];
@@ -168,26 +168,26 @@ impl FatTree {
     }
 }
 
-fn check(spec: &FatTreeSpec) -> Result<(u16, u8), TopologyError> {
+fn check(spec: &FatTreeSpec) -> Result<(u16, u8), KeyError> {
     let most = u64::from(MAX_PORTS / 2);
     if !(2..=most).contains(&spec.k) {
         let message = format!("`k` is {}; a k-ary n-tree has switches of 2k ports, k from 2 to {most}", spec.k);
-        return Err(TopologyError::new("k", message));
+        return Err(KeyError::new("k", message));
     }
     if spec.n == 0 {
-        return Err(TopologyError::new("n", "`n` is 0; a k-ary n-tree has at least 1 level"));
+        return Err(KeyError::new("n", "`n` is 0; a k-ary n-tree has at least 1 level"));
     }
     // More than 64 factors of at least 2 exceed any limit, and are not multiplied.
     let factors = |count: u64| std::iter::repeat_n(spec.k, count.min(65) as usize);
     if product(factors(spec.n), MAX_NODES).is_none() {
         let (k, n) = (spec.k, spec.n);
         let message = format!("`n` is {n}; {k}^{n} nodes are too many, at most {MAX_NODES} (2^24) are allowed");
-        return Err(TopologyError::new("n", message));
+        return Err(KeyError::new("n", message));
     }
     if product(factors(spec.n - 1).chain([spec.n]), MAX_ROUTERS).is_none() {
         let message =
             format!("`n` is {}; that makes too many switches, at most {MAX_ROUTERS} (2^24) are allowed", spec.n);
-        return Err(TopologyError::new("n", message));
+        return Err(KeyError::new("n", message));
     }
     Ok((spec.k as u16, spec.n as u8))
 }

@@ -25,9 +25,9 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{NodeId, Notes, PortId, RouterId, input};
+use units::{KeyError, NodeId, Notes, PortId, RouterId, input};
 
-use crate::network::{ChannelClass, Endpoint, MAX_PORTS, Topology, TopologyError};
+use crate::network::{ChannelClass, Endpoint, MAX_PORTS, Topology};
 use crate::shorthand::short;
 
 /// Maximum number of routers of a file: their distances are a table of 2 bytes a pair.
@@ -71,7 +71,7 @@ impl FileTopology {
     }
 
     /// Reads the file. A relative path starts from the folder `base`. An error names the file, and the line if known.
-    pub fn new(spec: &FileSpec, base: &Path) -> Result<Self, TopologyError> {
+    pub fn new(spec: &FileSpec, base: &Path) -> Result<Self, KeyError> {
         let name = spec.path.display().to_string();
         let read = input::MACHINE.read_text(&base.join(&spec.path));
         let text = read.map_err(|problem| error(format!("`{name}` {problem}")))?;
@@ -79,7 +79,7 @@ impl FileTopology {
     }
 
     /// Builds the topology of an edge list. `name` is the file's name in errors.
-    pub fn from_text(text: &str, name: &str) -> Result<Self, TopologyError> {
+    pub fn from_text(text: &str, name: &str) -> Result<Self, KeyError> {
         let mut list = EdgeList::new();
         for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
             list.read_line(line).map_err(|problem| error(format!("{name}:{number}: {problem}")))?;
@@ -158,8 +158,8 @@ fn search(neighbours: &[Vec<u32>], from: u32) -> Vec<u16> {
     distances
 }
 
-fn error(message: String) -> TopologyError {
-    TopologyError::new("path", message)
+fn error(message: String) -> KeyError {
+    KeyError::new("path", message)
 }
 
 /// Network of an edge list, filled line by line; each line is checked.

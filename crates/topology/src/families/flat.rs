@@ -9,9 +9,9 @@ use std::any::Any;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{NodeId, PortId, RouterId};
+use units::{KeyError, NodeId, PortId, RouterId};
 
-use crate::network::{ChannelClass, Endpoint, MAX_NODES, Topology, TopologyError};
+use crate::network::{ChannelClass, Endpoint, MAX_NODES, Topology};
 use crate::shorthand::Settings;
 
 /// Network without routers, given by a delay and a bandwidth.
@@ -25,7 +25,7 @@ pub struct FlatSpec {
 
 impl FlatSpec {
     /// Reads the shorthand `4096` or `nodes=4096`.
-    pub(crate) fn from_shorthand(text: &str) -> Result<Self, TopologyError> {
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
         Ok(Self { nodes: Settings::read(text, &["nodes"])?.number("nodes")? })
     }
 }
@@ -41,11 +41,11 @@ impl Flat {
     pub const KIND: &'static str = "flat";
 
     /// Builds the network. Fails if `nodes` is not in `1..=2^24`.
-    pub fn new(spec: &FlatSpec) -> Result<Self, TopologyError> {
+    pub fn new(spec: &FlatSpec) -> Result<Self, KeyError> {
         let nodes = u32::try_from(spec.nodes).ok().filter(|nodes| (1..=MAX_NODES).contains(nodes));
         nodes.map(|nodes| Self { nodes }).ok_or_else(|| {
             let message = format!("`nodes` is {}; a flat network has from 1 to {MAX_NODES} nodes", spec.nodes);
-            TopologyError::new("nodes", message)
+            KeyError::new("nodes", message)
         })
     }
 }

@@ -8,9 +8,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use units::{NodeId, PlaneId, PortId, RouterId};
+use units::{KeyError, NodeId, PlaneId, PortId, RouterId};
 
-use crate::network::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_ROUTERS, NO_PATH, Topology, TopologyError, product};
+use crate::network::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_ROUTERS, NO_PATH, Topology, product};
 
 /// Maximum number of planes.
 pub const MAX_PLANES: u32 = 16;
@@ -27,8 +27,8 @@ pub struct Planes {
 impl Planes {
     /// Makes `planes` copies of a network. Fails at `planes` if the number is not in `1..=16`, or if the copies are too
     /// large together.
-    pub fn new(plane: Arc<dyn Topology>, planes: u32) -> Result<Self, TopologyError> {
-        let refuse = |message: String| Err(TopologyError::new("planes", message));
+    pub fn new(plane: Arc<dyn Topology>, planes: u32) -> Result<Self, KeyError> {
+        let refuse = |message: String| Err(KeyError::new("planes", message));
         if !(1..=MAX_PLANES).contains(&planes) {
             return refuse(format!("`planes` is {planes}; a network has from 1 to {MAX_PLANES} planes"));
         }

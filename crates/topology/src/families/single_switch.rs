@@ -7,9 +7,9 @@ use std::any::Any;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{NodeId, PortId, RouterId};
+use units::{KeyError, NodeId, PortId, RouterId};
 
-use crate::network::{ChannelClass, Endpoint, Topology, TopologyError};
+use crate::network::{ChannelClass, Endpoint, Topology};
 use crate::shorthand::Settings;
 
 /// Maximum number of ports of a single switch.
@@ -26,7 +26,7 @@ pub struct SingleSwitchSpec {
 
 impl SingleSwitchSpec {
     /// Reads the shorthand `8` or `ports=8`.
-    pub(crate) fn from_shorthand(text: &str) -> Result<Self, TopologyError> {
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
         Ok(Self { ports: Settings::read(text, &["ports"])?.number("ports")? })
     }
 }
@@ -39,11 +39,11 @@ pub struct SingleSwitch {
 
 impl SingleSwitch {
     /// Builds the switch. Fails if `ports` is not in `1..=4096`.
-    pub fn new(spec: &SingleSwitchSpec) -> Result<Self, TopologyError> {
+    pub fn new(spec: &SingleSwitchSpec) -> Result<Self, KeyError> {
         let ports = u16::try_from(spec.ports).ok().filter(|ports| (1..=MAX_SWITCH_PORTS).contains(ports));
         ports.map(|ports| Self { ports }).ok_or_else(|| {
             let message = format!("`ports` is {}; a single switch has from 1 to {MAX_SWITCH_PORTS} ports", spec.ports);
-            TopologyError::new("ports", message)
+            KeyError::new("ports", message)
         })
     }
 }

@@ -21,10 +21,10 @@ use std::any::Any;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{NodeId, PortId, RouterId};
+use units::{KeyError, NodeId, PortId, RouterId};
 
 use crate::divisor::Divisor;
-use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, Topology, TopologyError, product};
+use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, Topology, product};
 use crate::shorthand::Settings;
 
 /// Names of the channel classes, and of the coordinates from the third on. `MAX_NODES` leaves room for 24 dimensions.
@@ -54,7 +54,7 @@ fn one() -> u64 {
 
 impl GridSpec {
     /// Reads the shorthand `8x8x8` or `8x8x8,nodes_per_router=2`.
-    pub(crate) fn from_shorthand(text: &str) -> Result<Self, TopologyError> {
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
         let settings = Settings::read(text, &["dims", "nodes_per_router"])?;
         Ok(Self { dims: settings.numbers("dims")?, nodes_per_router: settings.number_or("nodes_per_router", one())? })
     }
@@ -84,16 +84,16 @@ struct Axis {
 impl Torus {
     /// Builds a torus. Fails if a dimension has fewer than 2 routers, or if the torus would have more than `MAX_NODES`
     /// nodes or `MAX_PORTS` ports.
-    pub fn new(spec: &GridSpec) -> Result<Self, TopologyError> {
+    pub fn new(spec: &GridSpec) -> Result<Self, KeyError> {
         Self::build(spec, true)
     }
 
     /// Builds a mesh. Fails as [`Self::new`] does.
-    pub fn mesh(spec: &GridSpec) -> Result<Self, TopologyError> {
+    pub fn mesh(spec: &GridSpec) -> Result<Self, KeyError> {
         Self::build(spec, false)
     }
 
-    fn build(spec: &GridSpec, wraps: bool) -> Result<Self, TopologyError> {
+    fn build(spec: &GridSpec, wraps: bool) -> Result<Self, KeyError> {
         let (sizes, nodes_per_router) = check(spec)?;
         let mut stride = 1;
         let mut axes = Vec::with_capacity(sizes.len());
@@ -181,31 +181,31 @@ impl Torus {
 }
 
 /// Checks a spec. Returns the sizes and the number of nodes on a router.
-fn check(spec: &GridSpec) -> Result<(Vec<u32>, u16), TopologyError> {
+fn check(spec: &GridSpec) -> Result<(Vec<u32>, u16), KeyError> {
     if spec.dims.is_empty() {
-        return Err(TopologyError::new("dims", "`dims` is empty; give at least one size, such as [8, 8, 8]"));
+        return Err(KeyError::new("dims", "`dims` is empty; give at least one size, such as [8, 8, 8]"));
     }
     if let Some(size) = spec.dims.iter().find(|&&size| size < 2) {
         let message = format!("`dims` has a size of {size}; each is at least 2 (leave out a dimension of size 1)");
-        return Err(TopologyError::new("dims", message));
+        return Err(KeyError::new("dims", message));
     }
     if product(spec.dims.iter().copied(), MAX_NODES).is_none() {
         let sizes = spec.dims.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
         let message = format!("`dims` makes {sizes} routers; at most {MAX_NODES} (2^24) nodes are allowed");
-        return Err(TopologyError::new("dims", message));
+        return Err(KeyError::new("dims", message));
     }
     let per_router = spec.nodes_per_router;
     let most = MAX_PORTS - 2 * spec.dims.len() as u16;
     if !(1..=u64::from(most)).contains(&per_router) {
         let message = format!("`nodes_per_router` is {per_router}; from 1 to {most} are allowed");
-        return Err(TopologyError::new("nodes_per_router", message));
+        return Err(KeyError::new("nodes_per_router", message));
     }
     if product(spec.dims.iter().copied().chain([per_router]), MAX_NODES).is_none() {
         let message = format!(
             "`nodes_per_router` is {per_router}; with these `dims` that is too many nodes, at most {MAX_NODES} (2^24) are \
              allowed"
         );
-        return Err(TopologyError::new("nodes_per_router", message));
+        return Err(KeyError::new("nodes_per_router", message));
     }
     Ok((spec.dims.iter().map(|&size| size as u32).collect(), per_router as u16))
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, KeyError};
 
 use super::Pacer;
 use super::window::Window;
@@ -32,16 +32,6 @@ pub struct WindowSpec {
     pub ack_size: Option<Bytes>,
 }
 
-/// Invalid key of a pacer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct PacerError {
-    /// Name of the key below `pacer`.
-    pub key: &'static str,
-    /// Fault, and the allowed values.
-    pub message: String,
-}
-
 impl Default for PacerSpec {
     fn default() -> Self {
         Self::None {}
@@ -67,19 +57,19 @@ impl PacerSpec {
     ///
     /// # Errors
     /// A window that holds no packet, and an acknowledgement that is larger than a packet.
-    pub fn check(&self, packet: u32) -> Result<(), PacerError> {
+    pub fn check(&self, packet: u32) -> Result<(), KeyError> {
         let Self::Window(WindowSpec { window, ack_size }) = self else { return Ok(()) };
         let packet = Bytes(u64::from(packet));
         if *window < packet {
             let message = format!(
                 "{window} is less than one packet of {packet}, so that none could be sent; at least {packet} are allowed"
             );
-            return Err(PacerError { key: "window", message });
+            return Err(KeyError::new("window", message));
         }
         match ack_size {
             Some(size) if *size > packet => {
                 let message = format!("{size} is more than one packet of {packet}: at most {packet} are allowed");
-                Err(PacerError { key: "ack_size", message })
+                Err(KeyError::new("ack_size", message))
             }
             _ => Ok(()),
         }

@@ -12,7 +12,7 @@ mod window;
 
 use std::fmt::Debug;
 
-pub use catalogue::{PacerError, PacerSpec, WindowSpec};
+pub use catalogue::{PacerSpec, WindowSpec};
 
 /// Flow control of some nodes' flows: decides whether a packet may leave. Flows are numbered from 0.
 pub trait Pacer: Debug + Send {

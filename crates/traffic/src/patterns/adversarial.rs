@@ -5,10 +5,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Draw, TaskId};
+use units::{Draw, KeyError, TaskId};
 
 use super::groups;
-use crate::{Pattern, PatternError, Shape, Shares};
+use crate::{Pattern, Shape, Shares};
 
 /// Name in the experiment file.
 pub const KIND: &str = "adversarial";
@@ -41,7 +41,7 @@ impl Adversarial {
     ///
     /// # Errors
     /// If the machine has no groups, or if the offset maps every group to itself.
-    pub fn new(spec: &AdversarialSpec, shape: &Shape) -> Result<Self, PatternError> {
+    pub fn new(spec: &AdversarialSpec, shape: &Shape) -> Result<Self, KeyError> {
         let offset = groups::offset(KIND, "offset", spec.offset, shape)?;
         Ok(Self { tasks: shape.tasks, per_group: shape.tasks_per_group().unwrap_or(shape.tasks), offset })
     }

@@ -5,7 +5,7 @@
 //! tasks, the middle task does not send.
 
 use super::Permutation;
-use crate::PatternError;
+use units::KeyError;
 
 /// Name in the experiment file.
 pub const KIND: &str = "bit-complement";
@@ -14,6 +14,6 @@ pub const KIND: &str = "bit-complement";
 ///
 /// # Errors
 /// If there is only one task.
-pub fn build(tasks: u32) -> Result<Permutation, PatternError> {
+pub fn build(tasks: u32) -> Result<Permutation, KeyError> {
     Permutation::new(KIND, tasks, |src| tasks - 1 - src)
 }

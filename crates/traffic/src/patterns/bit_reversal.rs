@@ -4,7 +4,7 @@
 
 use super::Permutation;
 use super::bits::bits_of;
-use crate::PatternError;
+use units::KeyError;
 
 /// Name in the experiment file.
 pub const KIND: &str = "bit-reversal";
@@ -13,7 +13,7 @@ pub const KIND: &str = "bit-reversal";
 ///
 /// # Errors
 /// If the number of tasks is not a power of two, or so small that no task sends (1 or 2).
-pub fn build(tasks: u32) -> Result<Permutation, PatternError> {
+pub fn build(tasks: u32) -> Result<Permutation, KeyError> {
     let bits = bits_of(KIND, tasks)?;
     // With 0 bits the shift would be as wide as the word.
     Permutation::new(KIND, tasks, |src| src.reverse_bits().checked_shr(32 - bits).unwrap_or(0))

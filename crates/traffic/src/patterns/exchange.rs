@@ -7,9 +7,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Draw, TaskId};
+use units::{Draw, KeyError, TaskId};
 
-use crate::{Pattern, PatternError, Shares};
+use crate::{Pattern, Shares};
 
 /// Name in the experiment file.
 pub const KIND: &str = "exchange";
@@ -40,13 +40,13 @@ impl TaskGrid {
     ///
     /// # Errors
     /// If the product of the sizes differs from the number of tasks. The error's key is `dims`.
-    pub fn new(dims: Option<&[u64]>, tasks: u32) -> Result<Self, PatternError> {
+    pub fn new(dims: Option<&[u64]>, tasks: u32) -> Result<Self, KeyError> {
         let Some(dims) = dims else { return Ok(Self { dims: near_cube(tasks).to_vec() }) };
         let product = dims.iter().try_fold(1_u64, |product, &size| product.checked_mul(size));
         if product != Some(u64::from(tasks)) || dims.is_empty() {
             let near = near_cube(tasks);
             let message = format!("the product of `dims` = {dims:?} is not the {tasks} tasks; {near:?} would do");
-            return Err(PatternError::new("dims", message));
+            return Err(KeyError::new("dims", message));
         }
         Ok(Self { dims: dims.iter().map(|&size| size as u32).collect() })
     }
@@ -102,7 +102,7 @@ impl Exchange {
     ///
     /// # Errors
     /// If the grid does not fit, if the dimension does not exist, or if no task has a neighbour.
-    pub fn new(spec: &ExchangePatternSpec, tasks: u32) -> Result<Self, PatternError> {
+    pub fn new(spec: &ExchangePatternSpec, tasks: u32) -> Result<Self, KeyError> {
         let grid = TaskGrid::new(spec.dims.as_deref(), tasks)?;
         let count = grid.dims().len();
         let dimensions = match spec.dimension {
@@ -110,13 +110,13 @@ impl Exchange {
             Some(dimension) if (dimension as usize) < count => dimension as usize..dimension as usize + 1,
             Some(dimension) => {
                 let message = format!("there is no dimension {dimension}; the grid has 0 to {}", count - 1);
-                return Err(PatternError::new("dimension", message));
+                return Err(KeyError::new("dimension", message));
             }
         };
         let most = u64::from(tasks) * 2 * dimensions.len() as u64;
         if most > u64::from(u32::MAX) {
             let message = format!("{tasks} tasks have {most} neighbours together; at most {} are supported", u32::MAX);
-            return Err(PatternError::new("dims", message));
+            return Err(KeyError::new("dims", message));
         }
         let mut this = Self { first: vec![0], neighbours: Vec::new() };
         for task in 0..tasks {
@@ -127,7 +127,7 @@ impl Exchange {
         }
         if this.neighbours.is_empty() {
             let message = format!("a grid of {:?} has no neighbours there, so that no task sends", grid.dims());
-            return Err(PatternError::new(if spec.dimension.is_some() { "dimension" } else { "dims" }, message));
+            return Err(KeyError::new(if spec.dimension.is_some() { "dimension" } else { "dims" }, message));
         }
         Ok(this)
     }

@@ -1,14 +1,15 @@
 //! Shared code of the patterns that shift along dimensions.
 
 use super::Permutation;
-use crate::{PatternError, Shape};
+use crate::Shape;
+use units::KeyError;
 
 /// Returns the permutation that shifts every task cyclically by `step(k)` in each dimension of size k. Tasks of one
 /// router keep their order. A topology without dimensions counts as a single dimension of all tasks.
 ///
 /// # Errors
 /// If no task would send.
-pub(super) fn moved(kind: &'static str, shape: &Shape, step: impl Fn(u32) -> u32) -> Result<Permutation, PatternError> {
+pub(super) fn moved(kind: &'static str, shape: &Shape, step: impl Fn(u32) -> u32) -> Result<Permutation, KeyError> {
     let tasks = shape.tasks;
     let sizes = shape.grid.clone().unwrap_or_else(|| vec![tasks]);
     let routers: u32 = sizes.iter().product();

@@ -6,10 +6,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Draw, TaskId};
+use units::{Draw, KeyError, TaskId};
 
 use super::uniform::other_task;
-use crate::{Pattern, PatternError, Shares};
+use crate::{Pattern, Shares};
 
 /// Name in the experiment file.
 pub const KIND: &str = "hotspot";
@@ -46,14 +46,14 @@ impl Hotspot {
     /// # Errors
     /// If there are fewer than 2 tasks, if there is no hot task, if a hot task does not exist or is given twice, or if
     /// the fraction is not in 0..=1.
-    pub fn new(spec: &HotspotSpec, tasks: u32) -> Result<Self, PatternError> {
+    pub fn new(spec: &HotspotSpec, tasks: u32) -> Result<Self, KeyError> {
         if tasks < 2 {
             let message = format!("`{KIND}` needs 2 tasks or more; the workload has {tasks}");
-            return Err(PatternError::new("kind", message));
+            return Err(KeyError::new("kind", message));
         }
         if !(0.0..=1.0).contains(&spec.fraction) {
             let message = format!("fraction is {}; it has to be between 0 and 1", spec.fraction);
-            return Err(PatternError::new("fraction", message));
+            return Err(KeyError::new("fraction", message));
         }
         Ok(Self { tasks, hot: hot_tasks(&spec.nodes, tasks)?, fraction: spec.fraction })
     }
@@ -67,8 +67,8 @@ impl Hotspot {
 }
 
 /// Returns the hot tasks in ascending order.
-fn hot_tasks(given: &[u64], tasks: u32) -> Result<Vec<u32>, PatternError> {
-    let refuse = |message: String| Err(PatternError::new("nodes", message));
+fn hot_tasks(given: &[u64], tasks: u32) -> Result<Vec<u32>, KeyError> {
+    let refuse = |message: String| Err(KeyError::new("nodes", message));
     if given.is_empty() {
         return refuse("nodes is empty; name one hot task or more, such as [0]".to_owned());
     }

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Draw, TaskId};
+use units::{Draw, KeyError, KeyResult, TaskId};
 
 use super::matrix_file::{self, Entry};
-use crate::{Pattern, PatternError, Shares};
+use crate::{Pattern, Shares};
 
 /// Name in the experiment file.
 pub const KIND: &str = "matrix";
@@ -53,7 +53,7 @@ impl Matrix {
     ///
     /// # Errors
     /// If the file is absent, empty, not a text, too large or malformed. The message names file and line.
-    pub fn read(spec: &MatrixSpec, tasks: u32, base: &Path) -> Result<Self, PatternError> {
+    pub fn read(spec: &MatrixSpec, tasks: u32, base: &Path) -> Result<Self, KeyError> {
         let path = base.join(&spec.path);
         let (entries, notes) = matrix_file::read(&path, tasks)?;
         let matrix =
@@ -70,9 +70,9 @@ impl Matrix {
     ///
     /// # Errors
     /// If the sum exceeds the largest double.
-    pub fn of_pairs(pairs: impl Iterator<Item = (u32, u32, f64)>, tasks: u32) -> Result<Self, PatternError> {
+    pub fn of_pairs(pairs: impl Iterator<Item = (u32, u32, f64)>, tasks: u32) -> Result<Self, KeyError> {
         let entries: Vec<Entry> = pairs.map(|(src, dst, weight)| Entry { src, dst, weight }).collect();
-        Self::new(&entries, tasks).map_err(|why| PatternError::new("graph", why))
+        Self::new(&entries, tasks).at_key("graph")
     }
 
     /// Creates a matrix from entries of positive weight, in ascending order of source and destination. Without entries,

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use units::{Notes, counted, input, shortened};
+use units::{KeyError, Notes, counted, input, shortened};
 
-use crate::PatternError;
 use formats::rows::{self, Columns, Form, TASK, words};
 
 /// Names of the two ends of a pair in error messages.
@@ -19,15 +18,15 @@ pub(super) struct Entry {
 }
 
 /// Creates an error of the file.
-pub(super) fn refuse(message: String) -> PatternError {
-    PatternError::new("path", message)
+pub(super) fn refuse(message: String) -> KeyError {
+    KeyError::new("path", message)
 }
 
 /// Entries of positive weight in ascending order of source and destination, and notes on omissions.
 pub(super) type Found = (Vec<Entry>, Notes);
 
 /// Reads the entries.
-pub(super) fn read(path: &Path, tasks: u32) -> Result<Found, PatternError> {
+pub(super) fn read(path: &Path, tasks: u32) -> Result<Found, KeyError> {
     let text = read_text(path).map_err(|why| refuse(format!("{}: {why}", path.display())))?;
     parse(text.as_bytes(), tasks).map_err(|(line, why)| match line {
         0 => refuse(format!("{}: {why}", path.display())),

@@ -4,7 +4,8 @@
 //! 1 (modulo N).
 
 use super::{Permutation, grid};
-use crate::{PatternError, Shape};
+use crate::Shape;
+use units::KeyError;
 
 /// Name in the experiment file. `neighbour` is accepted too.
 pub const KIND: &str = "neighbor";
@@ -13,6 +14,6 @@ pub const KIND: &str = "neighbor";
 ///
 /// # Errors
 /// If there is only one task.
-pub fn build(shape: &Shape) -> Result<Permutation, PatternError> {
+pub fn build(shape: &Shape) -> Result<Permutation, KeyError> {
     grid::moved(KIND, shape, |_| 1)
 }

@@ -1,8 +1,8 @@
 //! Permutation patterns: every task has a fixed destination.
 
-use units::{Draw, TaskId, counted};
+use units::{Draw, KeyError, TaskId, counted};
 
-use crate::{Pattern, PatternError, Shares};
+use crate::{Pattern, Shares};
 
 /// Permutation of the tasks, as a table of 4 bytes per task. A fixed point does not send.
 #[derive(Debug)]
@@ -16,12 +16,12 @@ impl Permutation {
     ///
     /// # Errors
     /// If no task would send.
-    pub(crate) fn new(kind: &'static str, tasks: u32, to: impl Fn(u32) -> u32) -> Result<Self, PatternError> {
+    pub(crate) fn new(kind: &'static str, tasks: u32, to: impl Fn(u32) -> u32) -> Result<Self, KeyError> {
         let to: Vec<u32> = (0..tasks).map(to).collect();
         if to.iter().zip(0..).all(|(&dst, src)| dst == src) {
             let tasks = counted(tasks.into(), ["task", "tasks"]);
             let message = format!("`{kind}` on {tasks} makes every task its own destination, so that none sends");
-            return Err(PatternError::new("kind", message));
+            return Err(KeyError::new("kind", message));
         }
         Ok(Self { kind, to })
     }

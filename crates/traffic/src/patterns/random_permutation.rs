@@ -3,10 +3,9 @@
 //! Uniform over the permutations without fixed points, so that every task sends and every task receives. Seed and
 //! number of tasks determine the permutation on every platform, independent of other random draws of the experiment.
 
-use units::Draw;
+use units::{Draw, KeyError};
 
 use super::Permutation;
-use crate::PatternError;
 use units::NamedStream;
 
 /// Name in the experiment file.
@@ -16,7 +15,7 @@ pub const KIND: &str = "random-permutation";
 ///
 /// # Errors
 /// If there is only one task, which has no partner.
-pub fn build(tasks: u32, seed: u64) -> Result<Permutation, PatternError> {
+pub fn build(tasks: u32, seed: u64) -> Result<Permutation, KeyError> {
     let mut to: Vec<u32> = (0..tasks).collect();
     if tasks > 1 {
         let mut stream = NamedStream::new(seed, KIND);

@@ -5,9 +5,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::KeyError;
 
 use super::{Permutation, groups};
-use crate::{PatternError, Shape};
+use crate::Shape;
 
 /// Name in the experiment file.
 pub const KIND: &str = "shift";
@@ -29,32 +30,32 @@ pub struct ShiftSpec {
 ///
 /// # Errors
 /// If not exactly one key is given, if the machine has no groups to shift by, or if no task would send.
-pub fn build(spec: &ShiftSpec, shape: &Shape) -> Result<Permutation, PatternError> {
+pub fn build(spec: &ShiftSpec, shape: &Shape) -> Result<Permutation, KeyError> {
     let tasks = shape.tasks;
     let offset = match (spec.offset, spec.groups) {
         (Some(offset), None) => in_tasks(offset, tasks)?,
         (None, Some(groups)) => groups::offset(KIND, "groups", groups, shape)?,
         (Some(_), Some(_)) => {
             let message = format!("`{KIND}` takes `offset` (tasks) or `groups`, not both");
-            return Err(PatternError::new("groups", message));
+            return Err(KeyError::new("groups", message));
         }
         (None, None) => {
             let message =
                 format!("`{KIND}` needs `offset` (tasks) or `groups`, such as {{ kind = \"shift\", offset = 1 }}");
-            return Err(PatternError::new("kind", message));
+            return Err(KeyError::new("kind", message));
         }
     };
     Permutation::new(KIND, tasks, |src| ((u64::from(src) + u64::from(offset)) % u64::from(tasks)) as u32)
 }
 
-fn in_tasks(offset: i64, tasks: u32) -> Result<u32, PatternError> {
+fn in_tasks(offset: i64, tasks: u32) -> Result<u32, KeyError> {
     match offset.rem_euclid(i64::from(tasks.max(1))) {
         0 => {
             let message = format!(
                 "`{KIND}` by {offset} makes each of the {tasks} tasks its own destination; offset may not be a multiple \
                  of {tasks}"
             );
-            Err(PatternError::new("offset", message))
+            Err(KeyError::new("offset", message))
         }
         offset => Ok(offset as u32),
     }

@@ -4,7 +4,7 @@
 
 use super::Permutation;
 use super::bits::bits_of;
-use crate::PatternError;
+use units::KeyError;
 
 /// Name in the experiment file.
 pub const KIND: &str = "shuffle";
@@ -13,7 +13,7 @@ pub const KIND: &str = "shuffle";
 ///
 /// # Errors
 /// If the number of tasks is not a power of two, or so small that no task sends (1 or 2).
-pub fn build(tasks: u32) -> Result<Permutation, PatternError> {
+pub fn build(tasks: u32) -> Result<Permutation, KeyError> {
     let bits = bits_of(KIND, tasks)?;
     let top = bits.saturating_sub(1);
     Permutation::new(KIND, tasks, |src| ((src << 1) & (tasks - 1)) | (src >> top))

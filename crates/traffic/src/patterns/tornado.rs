@@ -6,7 +6,8 @@
 //! task would send.
 
 use super::{Permutation, grid};
-use crate::{PatternError, Shape};
+use crate::Shape;
+use units::KeyError;
 
 /// Name in the experiment file.
 pub const KIND: &str = "tornado";
@@ -15,6 +16,6 @@ pub const KIND: &str = "tornado";
 ///
 /// # Errors
 /// If no task would send.
-pub fn build(shape: &Shape) -> Result<Permutation, PatternError> {
+pub fn build(shape: &Shape) -> Result<Permutation, KeyError> {
     grid::moved(KIND, shape, |size| size.div_ceil(2) - 1)
 }

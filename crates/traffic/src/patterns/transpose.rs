@@ -6,7 +6,7 @@
 
 use super::Permutation;
 use super::bits::bits_of;
-use crate::PatternError;
+use units::KeyError;
 
 /// Name in the experiment file.
 pub const KIND: &str = "transpose";
@@ -15,7 +15,7 @@ pub const KIND: &str = "transpose";
 ///
 /// # Errors
 /// If the number of tasks is not an even power of two, or is 1.
-pub fn build(tasks: u32) -> Result<Permutation, PatternError> {
+pub fn build(tasks: u32) -> Result<Permutation, KeyError> {
     let bits = bits_of(KIND, tasks)?;
     if !bits.is_multiple_of(2) {
         let (below, above) = (tasks / 2, u64::from(tasks) * 2);
@@ -23,7 +23,7 @@ pub fn build(tasks: u32) -> Result<Permutation, PatternError> {
             "`{KIND}` exchanges the halves of a task's bits, so it needs an even power of two of tasks, such as {below} \
              or {above}; the workload has {tasks} (2^{bits})"
         );
-        return Err(PatternError::new("kind", message));
+        return Err(KeyError::new("kind", message));
     }
     let half = bits / 2;
     Permutation::new(KIND, tasks, |src| (src >> half) | ((src & ((1 << half) - 1)) << half))

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Draw, TaskId};
+use units::{Draw, KeyError, TaskId};
 
-use crate::{Pattern, PatternError, Shares};
+use crate::{Pattern, Shares};
 
 /// Name in the experiment file.
 pub const KIND: &str = "uniform";
@@ -29,11 +29,11 @@ impl Uniform {
     ///
     /// # Errors
     /// If no task has a destination: a single task that may not send to itself.
-    pub fn new(spec: &UniformSpec, tasks: u32) -> Result<Self, PatternError> {
+    pub fn new(spec: &UniformSpec, tasks: u32) -> Result<Self, KeyError> {
         if tasks < 2 && !(tasks == 1 && spec.include_self) {
             let message =
                 format!("`{KIND}` needs 2 tasks or more, or include_self = true on 1; the workload has {tasks}");
-            return Err(PatternError::new("kind", message));
+            return Err(KeyError::new("kind", message));
         }
         Ok(Self { tasks, include_self: spec.include_self })
     }

@@ -23,19 +23,20 @@ pub(super) mod spec;
 
 use std::sync::Arc;
 
+use units::KeyError;
+
 use super::planned::Planned;
 use super::program_context::ProgramContext;
 use mpi::program::Programs;
 use plan::Plan;
 use rank::LammpsRank;
 use spec::LammpsSpec;
-use traffic::PatternError;
 
 /// Builds the run of ranks on a context.
 ///
 /// # Errors
 /// Inconsistent keys, an invalid grid, parts that are too small, and messages or times that are too large.
-pub(super) fn build(spec: &LammpsSpec, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+pub(super) fn build(spec: &LammpsSpec, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, KeyError> {
     spec.check()?;
     Ok(Arc::new(Planned::new(Plan::new(spec, context)?, LammpsRank::new)))
 }

@@ -1,6 +1,6 @@
 //! Sizes of the parts of the box, and the messages of a step.
 
-use units::Time;
+use units::{KeyError, KeyResult, Time};
 
 use super::spec::{DOUBLE, LammpsSpec, Values};
 use crate::motifs::grid::Grid;
@@ -11,7 +11,6 @@ use crate::motifs::ranks::{Grouping, Groups};
 use crate::motifs::{calc, recv, send};
 use mpi::collectives::{Algorithm, Collective, Fastest, Operation, ProgramGroup, Selection};
 use mpi::program::{GroupCall, Measure, Messages, ScriptCall};
-use traffic::PatternError;
 
 /// Measured part of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,13 +102,9 @@ fn tag(swap: &Swap) -> u32 {
     2 * swap.dimension as u32 + u32::from(swap.up)
 }
 
-fn wrong(key: &'static str, message: String) -> PatternError {
-    PatternError::new(key, message)
-}
-
 impl Plan {
     /// Plans the run of ranks on a context.
-    pub fn new(spec: &LammpsSpec, context: &ProgramContext<'_>) -> Result<Self, PatternError> {
+    pub fn new(spec: &LammpsSpec, context: &ProgramContext<'_>) -> Result<Self, KeyError> {
         let ranks = context.node_of.len() as u32;
         let values = spec.values();
         let grid = Grid::new(spec.dims.as_deref(), 3, ranks)?;
@@ -121,7 +116,7 @@ impl Plan {
         let edges: [f64; 3] =
             std::array::from_fn(|side| if spec.atoms.is_some() { edge / f64::from(grid.size(side)) } else { edge });
         let allreduce = reduction(spec.allreduce, context, ranks)?;
-        let grouping = Grouping::new(ranks, ranks, 1).map_err(|message| wrong("dims", message))?;
+        let grouping = Grouping::new(ranks, ranks, 1).at_key("dims")?;
         let mut plan = Self {
             ranks,
             steps: spec.steps,
@@ -140,22 +135,22 @@ impl Plan {
         };
         plan.shapes = plan.count_shapes();
         plan.kinds = Kind::ALL.into_iter().filter(|&kind| plan.measures(kind)).collect();
-        plan.allreduce.check(&plan.all.communicator(0)).map_err(|error| wrong("allreduce", error.to_string()))?;
+        plan.allreduce.check(&plan.all.communicator(0)).at_key("allreduce")?;
         plan.check_sizes(spec)?;
         Ok(plan)
     }
 
     /// Refuses messages that are too large and too many steps.
-    fn check_sizes(&self, spec: &LammpsSpec) -> Result<(), PatternError> {
+    fn check_sizes(&self, spec: &LammpsSpec) -> Result<(), KeyError> {
         let most = self.swaps.iter().map(|swap| swap.atoms).chain(self.migrants).max().unwrap_or(0);
         if most > LARGEST / self.values.migrant {
             let key = if spec.atoms.is_some() { "atoms" } else { "atoms_per_rank" };
-            return Err(wrong(key, "a message would be larger than 1 TiB".to_owned()));
+            return Err(KeyError::new(key, "a message would be larger than 1 TiB".to_owned()));
         }
         let intervals = u64::from(self.steps) * u64::from(self.ranks) * Kind::ALL.len() as u64;
         if intervals > MOST_INTERVALS {
             let allowed = MOST_INTERVALS / (u64::from(self.ranks) * Kind::ALL.len() as u64);
-            return Err(wrong(
+            return Err(KeyError::new(
                 "steps",
                 format!("{} steps of {} ranks are too many: up to {allowed} are allowed", self.steps, self.ranks),
             ));
@@ -326,23 +321,23 @@ fn add(tasks: &mut Vec<Task>, of: impl FnOnce(&mut Vec<ScriptCall>)) {
 }
 
 /// Returns the sum of a single number over all ranks.
-fn reduction(algorithm: Algorithm, context: &ProgramContext<'_>, ranks: u32) -> Result<Collective, PatternError> {
+fn reduction(algorithm: Algorithm, context: &ProgramContext<'_>, ranks: u32) -> Result<Collective, KeyError> {
     let call = Collective { element: COUNT as u32, ..Collective::new(Operation::Allreduce, algorithm, COUNT) };
-    call.carried_by(context.backend, &Selection::built_in(), ranks)
-        .map_err(|error| wrong("allreduce", error.to_string()))
+    call.carried_by(context.backend, &Selection::built_in(), ranks).at_key("allreduce")
 }
 
 /// Returns the total time of `atoms` atoms, in picoseconds.
-fn of_atoms(key: &'static str, each: Time, atoms: f64) -> Result<u64, PatternError> {
+fn of_atoms(key: &'static str, each: Time, atoms: f64) -> Result<u64, KeyError> {
     let all = Time((each.0 as f64 * atoms).round() as u64);
-    check_time(key, all)
-        .map_err(|_| wrong(key, format!("{each} for {atoms:.0} atoms are too long: at most 1000 s are allowed")))?;
+    check_time(key, all).map_err(|_| {
+        KeyError::new(key, format!("{each} for {atoms:.0} atoms are too long: at most 1000 s are allowed"))
+    })?;
     Ok(all.0)
 }
 
 /// Returns the exchanges of ghosts. Each sends the atoms within reach of a face, including ghosts of previous
 /// dimensions. Where parts are thinner than the reach, further exchanges forward the ghosts received from neighbours.
-fn swaps(grid: &Grid, edges: &[f64; 3], values: &Values, spec: &LammpsSpec) -> Result<Vec<Swap>, PatternError> {
+fn swaps(grid: &Grid, edges: &[f64; 3], values: &Values, spec: &LammpsSpec) -> Result<Vec<Swap>, KeyError> {
     let reach = values.cutoff + values.skin;
     let mut found = Vec::new();
     for (dimension, &edge) in edges.iter().enumerate() {
@@ -352,7 +347,7 @@ fn swaps(grid: &Grid, edges: &[f64; 3], values: &Values, spec: &LammpsSpec) -> R
                 "parts of the box with an edge of {edge:.3} are too small for forces and lists that reach {reach:.3}: at most {MOST_LAYERS} parts \
                  may be within reach; more atoms are allowed"
             );
-            return Err(wrong(key, message));
+            return Err(KeyError::new(key, message));
         }
         if grid.size(dimension) == 1 {
             continue;

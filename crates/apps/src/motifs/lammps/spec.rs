@@ -2,11 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Time;
+use units::{KeyError, Time};
 
 use crate::motifs::limits::check_time;
 use mpi::collectives::Algorithm;
-use traffic::PatternError;
 
 /// Molecular dynamics after LAMMPS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -218,7 +217,7 @@ impl LammpsSpec {
     }
 
     /// Refuses values that are invalid for any number of ranks.
-    pub(super) fn check(&self) -> Result<(), PatternError> {
+    pub(super) fn check(&self) -> Result<(), KeyError> {
         let ranges = [
             ("density", self.density, 1e-6),
             ("cutoff", self.cutoff, 1e-3),
@@ -228,12 +227,12 @@ impl LammpsSpec {
         for (key, value, least) in ranges {
             if value.is_some_and(|value| !(least..=1e6).contains(&value)) {
                 let message = format!("{} is out of range: {least} to 1e6 are allowed", value.unwrap_or_default());
-                return Err(PatternError::new(key, message));
+                return Err(KeyError::new(key, message));
             }
         }
         if self.atoms.is_some() && self.atoms_per_rank.is_some() {
             let message = "`atoms` of all ranks and `atoms_per_rank` exclude each other: write one of them";
-            return Err(PatternError::new("atoms", message));
+            return Err(KeyError::new("atoms", message));
         }
         check_time("atom_time", self.values().atom_time)?;
         check_time("rebuild_time", self.values().rebuild_time)

@@ -18,19 +18,20 @@ pub(super) mod spec;
 
 use std::sync::Arc;
 
+use units::KeyError;
+
 use super::planned::Planned;
 use super::program_context::ProgramContext;
 use mpi::program::Programs;
 use plan::Plan;
 use rank::TrainingRank;
 use spec::TrainingSpec;
-use traffic::PatternError;
 
 /// Builds the training of ranks on a context.
 ///
 /// # Errors
 /// Ranks that cannot be divided into the groups, layers that cannot be divided into stages, or an unreadable file.
-pub(super) fn build(spec: &TrainingSpec, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, PatternError> {
+pub(super) fn build(spec: &TrainingSpec, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, KeyError> {
     spec.check()?;
     Ok(Arc::new(Planned::new(Plan::new(spec, context)?, TrainingRank::new)))
 }

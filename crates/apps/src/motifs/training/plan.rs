@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use units::{KeyError, KeyResult};
+
 use super::spec::TrainingSpec;
 use crate::motifs::planned;
 use crate::motifs::program_context::ProgramContext;
@@ -10,7 +12,6 @@ use mpi::collectives::{
     Algorithm, Collective, CollectiveBackend, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound,
 };
 use mpi::program::{GroupCall, Measure, Messages};
-use traffic::PatternError;
 
 /// Measured part of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,52 +97,48 @@ pub(super) struct Plan {
     backend: Option<CollectiveBackend>,
 }
 
-fn wrong(key: &'static str, message: String) -> PatternError {
-    PatternError::new(key, message)
-}
-
 /// Returns the sizes of the groups: tensor, data, pipeline.
-fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), PatternError> {
+fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), KeyError> {
     let TrainingSpec { tensor, pipeline, expert, .. } = *spec;
     let each = u64::from(tensor) * u64::from(pipeline);
     if each == 0 || !u64::from(ranks).is_multiple_of(each) {
         let message = format!("{ranks} ranks cannot be divided into {pipeline} stages of groups of {tensor}");
-        return Err(wrong(if tensor > 1 { "tensor" } else { "pipeline" }, message));
+        return Err(KeyError::new(if tensor > 1 { "tensor" } else { "pipeline" }, message));
     }
     let room = (u64::from(ranks) / each) as u32;
     let data = spec.data.unwrap_or(room);
     if data != room {
         let message =
             format!("{data} times {tensor} times {pipeline} is not the number of ranks, {ranks}: {room} is allowed");
-        return Err(wrong("data", message));
+        return Err(KeyError::new("data", message));
     }
     if expert == 0 || !data.is_multiple_of(expert) {
         let message = format!("{data} data-parallel ranks cannot be divided into groups of {expert}");
-        return Err(wrong("expert", message));
+        return Err(KeyError::new("expert", message));
     }
     if !spec.layers.is_multiple_of(pipeline) {
         let message = format!("{} layers cannot be divided equally over {pipeline} stages", spec.layers);
-        return Err(wrong("layers", message));
+        return Err(KeyError::new("layers", message));
     }
     if !spec.hidden.is_multiple_of(tensor) {
         let message = format!("{} elements cannot be divided equally over {tensor} ranks", spec.hidden);
-        return Err(wrong("hidden", message));
+        return Err(KeyError::new("hidden", message));
     }
     Ok((tensor, data, pipeline))
 }
 
 impl Plan {
     /// Plans the training of ranks on a context.
-    pub fn new(spec: &TrainingSpec, context: &ProgramContext<'_>) -> Result<Self, PatternError> {
+    pub fn new(spec: &TrainingSpec, context: &ProgramContext<'_>) -> Result<Self, KeyError> {
         let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
         let ranks = node_of.len() as u32;
         let (tensor, data, stages) = sizes(spec, ranks)?;
         let selection = match &spec.selection {
-            Some(file) => Selection::read(&base.join(file)).map_err(|error| wrong("selection", error))?,
+            Some(file) => Selection::read(&base.join(file)).at_key("selection")?,
             None => Selection::built_in(),
         };
         let groups = |size, stride, number| {
-            let grouping = Grouping::new(ranks, size, stride).map_err(|message| wrong("data", message))?;
+            let grouping = Grouping::new(ranks, size, stride).at_key("data")?;
             Ok(Groups::new(grouping, number, (node_of, offload_limits)))
         };
         let element = spec.element_size.0;
@@ -187,30 +184,30 @@ impl Plan {
     }
 
     /// Refuses algorithms that the backend of collective operations does not have.
-    fn check_carrier(&self) -> Result<(), PatternError> {
+    fn check_carrier(&self) -> Result<(), KeyError> {
         let of_buckets = self.buckets.iter().flat_map(|bucket| self.of_bucket(bucket));
         let of_layers = [(self.combine, &self.tensor, "allreduce"), (self.exchange, &self.expert, "alltoall")];
         let of_layers = of_layers.into_iter().filter_map(|(call, groups, key)| Some((call?, groups, key)));
         for (call, groups, key) in of_buckets.map(|(call, groups)| (call, groups, "allreduce")).chain(of_layers) {
             call.carried_by(self.backend, &self.selection, groups.size()).map_err(|error| {
                 let key = if error == CollectiveError::CombinedOnNic { "reduction_time" } else { key };
-                wrong(key, error.to_string())
+                KeyError::new(key, error.to_string())
             })?;
         }
         Ok(())
     }
 
     /// Refuses algorithms that do not support an operation, and messages that are too large.
-    fn check(&self) -> Result<(), PatternError> {
+    fn check(&self) -> Result<(), KeyError> {
         let own = [(&self.data, Some(self.gradients), "allreduce"), (&self.tensor, self.combine, "allreduce")];
         for (groups, call, key) in own.into_iter().chain([(&self.expert, self.exchange, "alltoall")]) {
             let Some(call) = call else { continue };
-            call.check(&groups.communicator(0)).map_err(|error| wrong(key, error.to_string()))?;
+            call.check(&groups.communicator(0)).at_key(key)?;
         }
         let largest = [self.combine, self.exchange].into_iter().flatten().map(|call| call.bytes).max();
         let most = self.buckets.iter().map(|bucket| bucket.shared + bucket.expert).max().max(largest);
         if most > Some(1 << 40) {
-            return Err(wrong("hidden", "a message would be larger than 1 TiB".to_owned()));
+            return Err(KeyError::new("hidden", "a message would be larger than 1 TiB".to_owned()));
         }
         Ok(())
     }

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Bytes, KeyError, Time};
 
 use crate::motifs::limits::{check_reduction, check_time};
 use mpi::collectives::Algorithm;
-use traffic::PatternError;
 
 /// Training of a transformer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -108,20 +107,20 @@ impl TrainingSpec {
     }
 
     /// Refuses values that are invalid for any number of ranks.
-    pub(super) fn check(&self) -> Result<(), PatternError> {
+    pub(super) fn check(&self) -> Result<(), KeyError> {
         check_time("forward_time", self.forward_time)?;
         check_time("backward_time", self.backward())?;
         check_reduction(self.reduction_time)?;
         if !(1..=16).contains(&self.element_size.0) {
             let message = format!("{} is out of range: 1 B to 16 B are allowed", self.element_size);
-            return Err(PatternError::new("element_size", message));
+            return Err(KeyError::new("element_size", message));
         }
         if self.bucket_size.0 == 0 {
-            return Err(PatternError::new("bucket_size", "0 B holds no gradients: 1 B or more is allowed"));
+            return Err(KeyError::new("bucket_size", "0 B holds no gradients: 1 B or more is allowed"));
         }
         if self.selection.is_some() && self.allreduce != Algorithm::Auto && self.alltoall != Algorithm::Auto {
             let message = "it is for `auto`, and both `allreduce` and `alltoall` are given";
-            return Err(PatternError::new("selection", message));
+            return Err(KeyError::new("selection", message));
         }
         Ok(())
     }

@@ -13,8 +13,9 @@
 
 use std::collections::BTreeMap;
 
+use units::LocatedError;
+
 use super::Wiring;
-use crate::MachineError;
 
 /// Number of nodes on an Aries router without listed processor tiles.
 const NODES: u32 = 4;
@@ -44,7 +45,7 @@ pub(crate) fn recognize(text: &str) -> bool {
 ///
 /// # Errors
 /// If a line has another form, or a wire is not listed from both of its ends.
-pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
+pub(crate) fn read(text: &str) -> Result<Wiring, LocatedError> {
     let mut wires: BTreeMap<(Port<'_>, Port<'_>), (u64, &str)> = BTreeMap::new();
     let mut routers: BTreeMap<[u32; 3], &str> = BTreeMap::new();
     let mut tiles: BTreeMap<&str, u32> = BTreeMap::new();
@@ -56,15 +57,15 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
         }
         let Some(Line { from, at, colour, to }) = parse(line) else {
             let message = "expected a port such as `c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)`";
-            return Err(MachineError::at(number, message));
+            return Err(LocatedError::at(number, message));
         };
         if let Some(before) = routers.insert(at, from.0).filter(|&before| before != from.0) {
             let message = format!("{} and {before} have the same coordinates", from.0);
-            return Err(MachineError::at(number, message));
+            return Err(LocatedError::at(number, message));
         }
         if let Some(before) = ports.insert(from, number) {
             let message = format!("the port {}{} is listed already, in line {before}", from.0, from.1);
-            return Err(MachineError::at(number, message));
+            return Err(LocatedError::at(number, message));
         }
         if colour == "ptile" {
             *tiles.entry(from.0).or_insert(0) += 1;
@@ -74,7 +75,7 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
     }
     if let Some((router, tiles)) = tiles.iter().find(|(_, tiles)| *tiles % TILES > 0) {
         let message = format!("the router {router} has {tiles} processor tiles; a node has {TILES}");
-        return Err(MachineError::new(message));
+        return Err(LocatedError::new(message));
     }
     build(&wires, &routers, (&tiles, &ports))
 }
@@ -93,7 +94,7 @@ fn build(
     wires: &BTreeMap<(Port<'_>, Port<'_>), (u64, &str)>,
     routers: &BTreeMap<[u32; 3], &str>,
     (tiles, ports): (&BTreeMap<&str, u32>, &BTreeMap<Port<'_>, u64>),
-) -> Result<Wiring, MachineError> {
+) -> Result<Wiring, LocatedError> {
     let mut wiring = Wiring::default();
     // Ends of cables that lead from a router to itself.
     let mut loops = 0;
@@ -108,16 +109,16 @@ fn build(
         match wires.get(&(to, from)) {
             None => {
                 let message = format!("the wire to {}{} is not listed from there", to.0, to.1);
-                return Err(MachineError::at(line, message));
+                return Err(LocatedError::at(line, message));
             }
             Some((other, of_other)) if *of_other != colour => {
                 let message = format!("the wire is {colour} here and {of_other} from its other end, in line {other}");
-                return Err(MachineError::at(line, message));
+                return Err(LocatedError::at(line, message));
             }
             Some(_) => {}
         }
         let (Some(one), Some(other)) = (wiring.known(from.0), wiring.known(to.0)) else {
-            return Err(MachineError::at(line, format!("the router {} has no ports of its own", to.0)));
+            return Err(LocatedError::at(line, format!("the router {} has no ports of its own", to.0)));
         };
         if one == other {
             loops += 1;

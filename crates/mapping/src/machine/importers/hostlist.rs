@@ -1,8 +1,6 @@
 //! Lists of hosts as Slurm writes them: `login,node[001-003,7],rack[0-1]n[0-3]`.
 
-use units::shortened;
-
-use crate::MachineError;
+use units::{LocatedError, shortened};
 
 /// Maximum number of hosts of a list, and of all lists of a file; also the maximum number of ports of a machine from a
 /// file.
@@ -12,7 +10,7 @@ pub(crate) const MAX_HOSTS: usize = 1 << 20;
 ///
 /// # Errors
 /// If brackets do not match, a range is invalid, or there are more than `MAX_HOSTS` hosts.
-pub(crate) fn expand(list: &str) -> Result<Vec<String>, MachineError> {
+pub(crate) fn expand(list: &str) -> Result<Vec<String>, LocatedError> {
     let mut hosts = Vec::new();
     for item in split(list)? {
         let item = item.trim();
@@ -31,22 +29,22 @@ pub(crate) fn expand(list: &str) -> Result<Vec<String>, MachineError> {
 ///
 /// # Errors
 /// If [`expand`] fails, or if a name has another character than letters, digits, `-`, `_` and `.`.
-pub(crate) fn hosts(list: &str) -> Result<Vec<String>, MachineError> {
+pub(crate) fn hosts(list: &str) -> Result<Vec<String>, LocatedError> {
     let hosts = expand(list)?;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let Some(host) = hosts.iter().find(|host| !host.bytes().all(allowed)) else { return Ok(hosts) };
     // Quotes are shown unchanged: they are the fault.
     let shown = host.replace(char::is_control, "\u{fffd}");
-    Err(MachineError::new(format!("`{shown}` is no name of a host, which has letters, digits, `-`, `_` and `.` only")))
+    Err(LocatedError::new(format!("`{shown}` is no name of a host, which has letters, digits, `-`, `_` and `.` only")))
 }
 
-fn wrong(list: &str, what: &str) -> MachineError {
+fn wrong(list: &str, what: &str) -> LocatedError {
     let start = shortened(list);
-    MachineError::new(format!("the list of hosts `{start}` {what}; it is written like `node[001-016,20],login1`"))
+    LocatedError::new(format!("the list of hosts `{start}` {what}; it is written like `node[001-016,20],login1`"))
 }
 
 /// Splits a list into its items. Commas within brackets do not count.
-fn split(list: &str) -> Result<Vec<&str>, MachineError> {
+fn split(list: &str) -> Result<Vec<&str>, LocatedError> {
     let (mut items, mut begin, mut inside) = (Vec::new(), 0, false);
     for (at, letter) in list.char_indices() {
         match letter {
@@ -69,7 +67,7 @@ fn split(list: &str) -> Result<Vec<&str>, MachineError> {
 }
 
 /// Returns all names of an item: the product of its brackets, the last one fastest.
-fn expand_one(item: &str, list: &str) -> Result<Vec<String>, MachineError> {
+fn expand_one(item: &str, list: &str) -> Result<Vec<String>, LocatedError> {
     let mut names = vec![String::new()];
     let mut rest = item;
     while let Some((before, after)) = rest.split_once('[') {
@@ -87,7 +85,7 @@ fn expand_one(item: &str, list: &str) -> Result<Vec<String>, MachineError> {
 }
 
 /// Returns the numbers of `001-003,7` as they are written.
-fn numbers(inside: &str, list: &str) -> Result<Vec<String>, MachineError> {
+fn numbers(inside: &str, list: &str) -> Result<Vec<String>, LocatedError> {
     let mut found = Vec::new();
     for range in inside.split(',') {
         let (from, to) = range.split_once('-').unwrap_or((range, range));

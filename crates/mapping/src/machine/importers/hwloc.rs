@@ -4,11 +4,10 @@
 //! left out, with a note. Devices (bridges, PCI, misc) do not affect places. Cores and hardware threads that share a
 //! processor are refused; processors of the machine that belong to no core and no thread are counted in a note.
 
-use units::{Notes, shortened};
+use units::{LocatedError, Notes, shortened};
 
 use super::cpusets::CpuSet;
 use super::{Node, Wiring};
-use crate::MachineError;
 
 /// Maximum nesting depth of objects.
 const MAX_DEPTH: usize = 64;
@@ -65,13 +64,13 @@ struct Around {
 /// # Errors
 /// If the text is not XML, or has neither an allowed core nor an allowed hardware thread. At its line, if a `cpuset` is
 /// not a set, or if a core or hardware thread has a processor of another.
-pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
+pub(crate) fn read(text: &str) -> Result<NodeShape, LocatedError> {
     check_linear(text)?;
     let options =
         roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: 4_000_000, ..roxmltree::ParsingOptions::default() };
     let document = roxmltree::Document::parse_with_options(text, options).map_err(|error| {
         let line = u64::from(error.pos().row);
-        MachineError { line: Some(line), ..MachineError::new(format!("it is no XML: {error}")) }
+        LocatedError { line: Some(line), ..LocatedError::new(format!("it is no XML: {error}")) }
     })?;
     let mut found = Found::default();
     let root = document.root_element();
@@ -107,11 +106,11 @@ pub(crate) fn read(text: &str) -> Result<NodeShape, MachineError> {
 
 /// Refuses constructs that hwloc does not write and that take a parser the square of their length: entities,
 /// namespaces, and thousands of attributes in one tag.
-fn check_linear(text: &str) -> Result<(), MachineError> {
+fn check_linear(text: &str) -> Result<(), LocatedError> {
     let line_of = |at: usize| 1 + text[..at].bytes().filter(|&byte| byte == b'\n').count() as u64;
     for word in ["<!ENTITY", "xmlns"] {
         if let Some(at) = text.find(word) {
-            return Err(MachineError::at(line_of(at), format!("`{word}` is not expected in a file of hwloc")));
+            return Err(LocatedError::at(line_of(at), format!("`{word}` is not expected in a file of hwloc")));
         }
     }
     let mut quotes = 0;
@@ -123,15 +122,15 @@ fn check_linear(text: &str) -> Result<(), MachineError> {
         }
         if quotes > MAX_QUOTES {
             let message = format!("a tag has more than {} attributes", MAX_QUOTES / 2);
-            return Err(MachineError::at(line_of(at), message));
+            return Err(LocatedError::at(line_of(at), message));
         }
     }
     Ok(())
 }
 
 /// Creates an error at an object.
-fn wrong(object: &roxmltree::Node<'_, '_>, message: String) -> MachineError {
-    MachineError::at(line_at(object, object.range().start), message)
+fn wrong(object: &roxmltree::Node<'_, '_>, message: String) -> LocatedError {
+    LocatedError::at(line_at(object, object.range().start), message)
 }
 
 /// Returns the line of a position in an object's file.
@@ -143,7 +142,7 @@ fn line_at(object: &roxmltree::Node<'_, '_>, start: usize) -> u64 {
 ///
 /// # Errors
 /// If the attribute is not a set.
-fn set_of(object: &roxmltree::Node<'_, '_>, attribute: &str) -> Result<Option<CpuSet>, MachineError> {
+fn set_of(object: &roxmltree::Node<'_, '_>, attribute: &str) -> Result<Option<CpuSet>, LocatedError> {
     let Some(text) = object.attribute(attribute) else { return Ok(None) };
     let set = CpuSet::read(text).ok_or_else(|| {
         let text = shortened(text);
@@ -166,7 +165,7 @@ impl Holders {
     ///
     /// # Errors
     /// If another object has one of the processors, or the set is infinite.
-    fn take(&mut self, object: &roxmltree::Node<'_, '_>, name: &str, set: &CpuSet) -> Result<(), MachineError> {
+    fn take(&mut self, object: &roxmltree::Node<'_, '_>, name: &str, set: &CpuSet) -> Result<(), LocatedError> {
         if set.endless {
             return Err(wrong(object, format!("the `cpuset` of a {name} is infinite")));
         }
@@ -202,7 +201,7 @@ struct Found {
 
 impl Found {
     /// Adds an object. Returns the context of the objects within it.
-    fn object(&mut self, object: &roxmltree::Node<'_, '_>, mut around: Around) -> Result<Around, MachineError> {
+    fn object(&mut self, object: &roxmltree::Node<'_, '_>, mut around: Around) -> Result<Around, LocatedError> {
         let set = set_of(object, "cpuset")?;
         let kind = object.attribute("type").unwrap_or("");
         if let (Some(set), "Machine" | "Package" | "Socket" | "Core") = (set.as_ref().filter(|set| !set.endless), kind)
@@ -245,7 +244,7 @@ impl Found {
         object: &roxmltree::Node<'_, '_>,
         around: Around,
         set: Option<CpuSet>,
-    ) -> Result<(), MachineError> {
+    ) -> Result<(), LocatedError> {
         // A processor without a set has the number that the operating system gives it.
         let number = || object.attribute("os_index").and_then(|number| number.parse().ok()).map(CpuSet::of);
         let set = set.or_else(number);
@@ -275,7 +274,7 @@ impl Found {
         if all { self.stated.count(self.allowed.as_ref(), &holders.taken) } else { 0 }
     }
 
-    fn finish(self) -> Result<NodeShape, MachineError> {
+    fn finish(self) -> Result<NodeShape, LocatedError> {
         let missing = self.missing();
         let mut shape = self.shape;
         let (is, out) = (["is", "are"], "left out: no processor of it is allowed");
@@ -294,7 +293,7 @@ impl Found {
         if shape.cores == 0 {
             let what =
                 if self.cores > 0 { "no core whose processors are allowed" } else { "no objects of type Core or PU" };
-            return Err(MachineError::new(format!("it has {what}")));
+            return Err(LocatedError::new(format!("it has {what}")));
         }
         shape.notes.count(self.forbidden_cores, ["core", "cores"], is, out);
         if self.forbidden_cores == 0 {

@@ -13,12 +13,11 @@
 
 use std::collections::BTreeMap;
 
-use units::shortened;
+use units::{LocatedError, shortened};
 
 use super::Wiring;
 use super::hostlist::{MAX_HOSTS, expand, hosts};
 use super::wiring::natural;
-use crate::MachineError;
 
 /// Maximum number of files of one description, included files counted.
 const MAX_FILES: usize = 64;
@@ -36,14 +35,14 @@ pub(crate) struct Switch {
 }
 
 impl Switch {
-    fn wrong(&self, message: String) -> MachineError {
+    fn wrong(&self, message: String) -> LocatedError {
         let line = Some(self.line).filter(|&line| line > 0);
-        MachineError { file: self.file.clone(), line, ..MachineError::new(message) }
+        LocatedError { file: self.file.clone(), line, ..LocatedError::new(message) }
     }
 }
 
 /// Function that returns the text of an included file by its name.
-pub(crate) type Include<'a> = &'a dyn Fn(&str) -> Result<String, MachineError>;
+pub(crate) type Include<'a> = &'a dyn Fn(&str) -> Result<String, LocatedError>;
 
 /// Returns whether a text seems to be of this format.
 pub(crate) fn recognize(text: &str) -> bool {
@@ -64,7 +63,7 @@ pub(crate) fn recognize(text: &str) -> bool {
 /// # Errors
 /// At the line of an unknown key, of a switch or node that is named twice or below itself, or of a child without a
 /// line.
-pub(crate) fn read(text: &str, include: Include<'_>) -> Result<Wiring, MachineError> {
+pub(crate) fn read(text: &str, include: Include<'_>) -> Result<Wiring, LocatedError> {
     let mut reader = Reader { include, files: 1, switches: Vec::new(), names: 0, speeds: 0, sizes: 0 };
     reader.file(text, None)?;
     let mut wiring = tree(reader.switches)?;
@@ -85,9 +84,9 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn file(&mut self, text: &str, name: Option<&str>) -> Result<(), MachineError> {
+    fn file(&mut self, text: &str, name: Option<&str>) -> Result<(), LocatedError> {
         for (number, line) in logical_lines(text) {
-            let in_file = |error: MachineError| match name {
+            let in_file = |error: LocatedError| match name {
                 Some(name) if error.file.is_none() => error.in_file(name),
                 _ => error,
             };
@@ -96,8 +95,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn line(&mut self, number: u64, line: &str, name: Option<&str>) -> Result<(), MachineError> {
-        let wrong = |message: String| MachineError::at(number, message);
+    fn line(&mut self, number: u64, line: &str, name: Option<&str>) -> Result<(), LocatedError> {
+        let wrong = |message: String| LocatedError::at(number, message);
         let line = line.trim();
         if line.is_empty() {
             return Ok(());
@@ -118,7 +117,7 @@ impl Reader<'_> {
             if seen.contains(&key) {
                 return Err(wrong(format!("`{key}` stands twice in the line")));
             }
-            let here = |error: MachineError| MachineError::at(number, error.message);
+            let here = |error: LocatedError| LocatedError::at(number, error.message);
             match key.as_str() {
                 "switchname" | "blockname" => value.trim().clone_into(&mut switch.name),
                 "switches" => switch.switches = expand(&value).map_err(here)?,
@@ -194,7 +193,7 @@ fn logical_lines(text: &str) -> Vec<(u64, String)> {
 ///
 /// # Errors
 /// If [`read`] would fail for these switches.
-pub(crate) fn tree(mut switches: Vec<Switch>) -> Result<Wiring, MachineError> {
+pub(crate) fn tree(mut switches: Vec<Switch>) -> Result<Wiring, LocatedError> {
     switches.sort_by_cached_key(|switch| natural(&switch.name));
     let mut wiring = Wiring::default();
     for switch in &switches {
@@ -235,7 +234,7 @@ pub(crate) fn tree(mut switches: Vec<Switch>) -> Result<Wiring, MachineError> {
 }
 
 /// Refuses switches that are below themselves.
-fn check_acyclic(switches: &[Switch], wiring: &Wiring, above: &BTreeMap<u32, u32>) -> Result<(), MachineError> {
+fn check_acyclic(switches: &[Switch], wiring: &Wiring, above: &BTreeMap<u32, u32>) -> Result<(), LocatedError> {
     // Number of the walk that reached a switch first. A walk that reaches one of its switches again is a cycle.
     let mut walked: BTreeMap<u32, usize> = BTreeMap::new();
     for (walk, switch) in switches.iter().enumerate() {

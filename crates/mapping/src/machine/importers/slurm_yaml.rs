@@ -14,11 +14,11 @@
 //! Reads the topology marked `cluster_default`, or else the first.
 
 use serde::Deserialize;
+use units::LocatedError;
 
 use super::Wiring;
 use super::hostlist::{MAX_HOSTS, expand, hosts};
 use super::slurm::{Switch, tree};
-use crate::MachineError;
 
 /// Maximum nesting depth of brackets.
 const MAX_DEPTH: u32 = 32;
@@ -82,22 +82,22 @@ pub(crate) fn recognize(text: &str) -> bool {
 ///
 /// # Errors
 /// If the text is not YAML of this form, if the topology is flat, or if its tree is invalid.
-pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
+pub(crate) fn read(text: &str) -> Result<Wiring, LocatedError> {
     check_depth(text)?;
     let entries: Vec<Entry> = serde_yaml_ng::from_str(text).map_err(|error| {
         let line = error.location().map(|place| place.line() as u64);
-        MachineError { line, ..MachineError::new(format!("it is no topology.yaml: {error}")) }
+        LocatedError { line, ..LocatedError::new(format!("it is no topology.yaml: {error}")) }
     })?;
     let mut marked = entries.iter().filter(|entry| entry.cluster_default);
     let chosen = marked.next().or(entries.first());
     if marked.next().is_some() {
-        return Err(MachineError::new("two topologies have `cluster_default`"));
+        return Err(LocatedError::new("two topologies have `cluster_default`"));
     }
-    let Some(entry) = chosen else { return Err(MachineError::new("it has no topology")) };
+    let Some(entry) = chosen else { return Err(LocatedError::new("it has no topology")) };
     let kinds = [entry.tree.is_some(), entry.block.is_some(), entry.flat.unwrap_or(false)];
     if kinds.iter().filter(|&&kind| kind).count() > 1 {
         let message = format!("the topology {} has several of `tree`, `block` and `flat`", entry.topology);
-        return Err(MachineError::new(message));
+        return Err(LocatedError::new(message));
     }
     let switches = match (&entry.tree, &entry.block) {
         (Some(tree), _) => within(tree.switches.iter().map(|switch| of_tree(switch, text)))?,
@@ -105,7 +105,7 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
         (None, None) => {
             let what = if entry.flat.unwrap_or(false) { "is flat" } else { "has neither `tree` nor `block`" };
             let message = format!("the topology {} {what}, so that it says nothing of distances", entry.topology);
-            return Err(MachineError::new(message));
+            return Err(LocatedError::new(message));
         }
     };
     let mut wiring = tree(switches)?;
@@ -119,12 +119,12 @@ pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
 
 /// Refuses lists that are nested deeper than in any of these files, in brackets or by indicators in one line (`- - -`):
 /// the time to read them grows with the square of the depth.
-fn check_depth(text: &str) -> Result<(), MachineError> {
+fn check_depth(text: &str) -> Result<(), LocatedError> {
     let mut depth = 0_u32;
     for (number, line) in (1..).zip(text.lines()) {
         let indicators = line.split_whitespace().take_while(|word| matches!(*word, "-" | "?"));
         if indicators.count() > MAX_DEPTH as usize {
-            return Err(MachineError::at(number, format!("lists are nested deeper than {MAX_DEPTH}")));
+            return Err(LocatedError::at(number, format!("lists are nested deeper than {MAX_DEPTH}")));
         }
         for byte in line.bytes() {
             match byte {
@@ -133,7 +133,7 @@ fn check_depth(text: &str) -> Result<(), MachineError> {
                 _ => {}
             }
             if depth > MAX_DEPTH {
-                return Err(MachineError::at(number, format!("brackets are nested deeper than {MAX_DEPTH}")));
+                return Err(LocatedError::at(number, format!("brackets are nested deeper than {MAX_DEPTH}")));
             }
         }
     }
@@ -141,13 +141,13 @@ fn check_depth(text: &str) -> Result<(), MachineError> {
 }
 
 /// Returns the switches of a file. Fails if their lists are too long together.
-fn within(switches: impl Iterator<Item = Result<Switch, MachineError>>) -> Result<Vec<Switch>, MachineError> {
+fn within(switches: impl Iterator<Item = Result<Switch, LocatedError>>) -> Result<Vec<Switch>, LocatedError> {
     let (mut found, mut names) = (Vec::new(), 0);
     for switch in switches {
         let switch = switch?;
         names += switch.nodes.len() + switch.switches.len();
         if names > MAX_HOSTS {
-            return Err(MachineError::new(format!("it names more than {MAX_HOSTS} switches and nodes")));
+            return Err(LocatedError::new(format!("it names more than {MAX_HOSTS} switches and nodes")));
         }
         found.push(switch);
     }
@@ -155,24 +155,24 @@ fn within(switches: impl Iterator<Item = Result<Switch, MachineError>>) -> Resul
 }
 
 /// Function that expands a list of hosts or switches.
-type Expand = fn(&str) -> Result<Vec<String>, MachineError>;
+type Expand = fn(&str) -> Result<Vec<String>, LocatedError>;
 
 /// Returns the names of a list. An error has the first line of the file that contains the list.
-fn list(list: Option<&String>, expand: Expand, file: &str) -> Result<Vec<String>, MachineError> {
+fn list(list: Option<&String>, expand: Expand, file: &str) -> Result<Vec<String>, LocatedError> {
     let Some(list) = list else { return Ok(Vec::new()) };
     expand(list).map_err(|error| {
         let line = (1..).zip(file.lines()).find(|(_, line)| line.contains(list.as_str()));
-        MachineError { line: line.map(|(number, _)| number), ..error }
+        LocatedError { line: line.map(|(number, _)| number), ..error }
     })
 }
 
-fn of_tree(switch: &TreeSwitch, file: &str) -> Result<Switch, MachineError> {
+fn of_tree(switch: &TreeSwitch, file: &str) -> Result<Switch, LocatedError> {
     let switches = list(switch.children.as_ref(), expand, file)?;
     let nodes = list(switch.nodes.as_ref(), hosts, file)?;
     Ok(Switch { name: switch.switch.clone(), switches, nodes, ..Switch::default() })
 }
 
-fn of_block(block: &Block, file: &str) -> Result<Switch, MachineError> {
+fn of_block(block: &Block, file: &str) -> Result<Switch, LocatedError> {
     let nodes = list(block.nodes.as_ref(), hosts, file)?;
     Ok(Switch { name: block.block.clone(), nodes, ..Switch::default() })
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use topology::families::file::{FileTopology, MAX_FILE_PORTS, MAX_FILE_ROUTERS};
 use topology::{MAX_PORTS, Topology};
-use units::Notes;
-
-use crate::MachineError;
+use units::{LocatedError, Notes};
 
 /// Node of a wiring.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,13 +80,13 @@ impl Wiring {
     ///
     /// # Errors
     /// If there are no nodes, too many switches, or unreachable switches, which the error names.
-    pub(crate) fn build(&self) -> Result<Arc<dyn Topology>, MachineError> {
+    pub(crate) fn build(&self) -> Result<Arc<dyn Topology>, LocatedError> {
         if self.nodes.is_empty() {
-            return Err(MachineError::new("it has no nodes"));
+            return Err(LocatedError::new("it has no nodes"));
         }
         if self.routers.len() > MAX_FILE_ROUTERS as usize {
             let message = format!("it has {} switches; up to {MAX_FILE_ROUTERS} are supported", self.routers.len());
-            return Err(MachineError::new(message));
+            return Err(LocatedError::new(message));
         }
         self.check_ports()?;
         self.check_connected()?;
@@ -104,12 +102,12 @@ impl Wiring {
         for node in &self.nodes {
             let _ = writeln!(text, "node {}", node.router);
         }
-        let topology = FileTopology::from_text(&text, "the machine").map_err(MachineError::from)?;
+        let topology = FileTopology::from_text(&text, "the machine").map_err(LocatedError::from)?;
         Ok(Arc::new(topology.with_notes(self.notes.sentences().to_vec())))
     }
 
     /// Refuses a switch with more ports, or more ports in total, than a topology may have.
-    fn check_ports(&self) -> Result<(), MachineError> {
+    fn check_ports(&self) -> Result<(), LocatedError> {
         let mut ports = vec![0_u64; self.routers.len()];
         let ends = self.wires.iter().flat_map(|(one, other, _)| [*one, *other]);
         ends.chain(self.nodes.iter().map(|node| node.router)).for_each(|router| ports[router as usize] += 1);
@@ -117,17 +115,17 @@ impl Wiring {
         if let Some(full) = ports.iter().position(|&ports| ports > u64::from(MAX_PORTS)) {
             let message =
                 format!("the switch {} has {} ports; up to {MAX_PORTS} are supported", self.routers[full], ports[full]);
-            return Err(MachineError::new(message));
+            return Err(LocatedError::new(message));
         }
         if all > u64::from(MAX_FILE_PORTS) {
-            return Err(MachineError::new(format!(
+            return Err(LocatedError::new(format!(
                 "its switches have {all} ports; up to {MAX_FILE_PORTS} are supported"
             )));
         }
         Ok(())
     }
 
-    fn check_connected(&self) -> Result<(), MachineError> {
+    fn check_connected(&self) -> Result<(), LocatedError> {
         let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); self.routers.len()];
         for &(one, other, _) in &self.wires {
             neighbours[one as usize].push(other);
@@ -150,7 +148,7 @@ impl Wiring {
             Some(alone) => {
                 let message =
                     format!("it is not connected: no path leads from {} to {}", self.routers[0], self.routers[alone]);
-                Err(MachineError::new(message))
+                Err(LocatedError::new(message))
             }
         }
     }

@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Channels};
-use units::{Draw, NodeId, PortId, RouterId, Time};
+use units::{Draw, KeyError, NodeId, PortId, RouterId, Time};
 
 use super::candidates::DirectPaths;
 use super::detours::{Detours, IntraGroup, Rule, Waypoints};
@@ -29,7 +29,7 @@ use super::memory::{Memory, Phase};
 use super::minimal::MinimalSpec;
 use super::representatives::Representatives;
 use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
-use crate::{Hop, PathOption, Representative, Route, RouteState, Routing, RoutingError};
+use crate::{Hop, PathOption, Representative, Route, RouteState, Routing};
 
 /// Detours of adaptive routings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -158,7 +158,7 @@ impl UgalLSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
         Choosing::new("ugal-l", Sight::Router, topology, &self.options())
     }
 }
@@ -168,9 +168,9 @@ impl UgalGSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB, or if `refresh` is 0.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
         if self.refresh.0 == 0 {
-            return Err(RoutingError::new("refresh", "`refresh` must be longer than 0"));
+            return Err(KeyError::new("refresh", "`refresh` must be longer than 0"));
         }
         Choosing::new("ugal-g", Sight::Group { refresh: self.refresh }, topology, &self.options())
     }
@@ -181,13 +181,13 @@ impl ParSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
         Choosing::new("par", Sight::Progressive, topology, &self.options())
     }
 }
 
 impl Choosing {
-    fn new(kind: &'static str, sight: Sight, topology: &Dragonfly, options: &Options) -> Result<Self, RoutingError> {
+    fn new(kind: &'static str, sight: Sight, topology: &Dragonfly, options: &Options) -> Result<Self, KeyError> {
         let detour: Arc<dyn Routing> = match options.detour {
             DetourKind::Group => Arc::new(options.group.build(topology)?),
             DetourKind::Node => Arc::new(options.node.build(topology)?),

@@ -4,10 +4,10 @@ use std::hint::select_unpredictable;
 
 use topology::families::dragonfly::Dragonfly;
 use topology::{ChannelClass, Endpoint, Topology};
-use units::{NodeId, PortId, RouterId, VcClass};
+use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
 use super::memory::Memory;
-use crate::{Choice, Route, RoutingError};
+use crate::{Choice, Route};
 
 /// Largest number of entries of the table of exits of a dragonfly with several wires between groups: 1 GiB.
 const MOST_EXITS: u64 = 1 << 27;
@@ -81,7 +81,7 @@ impl DirectPaths {
     ///
     /// # Errors
     /// If they would be larger than 1 GiB.
-    pub fn new(topology: &Dragonfly, classes: Classes) -> Result<Self, RoutingError> {
+    pub fn new(topology: &Dragonfly, classes: Classes) -> Result<Self, KeyError> {
         let a = topology.size().a;
         let pair = |from, to| topology.group().toward(from, to).map_or(0, |port| topology.local_port(port).0);
         let local = (0..a).flat_map(|from| (0..a).map(move |to| pair(from, to))).collect();
@@ -104,7 +104,7 @@ impl DirectPaths {
         let single = size.a * size.h == size.g - 1;
         let too_large = || {
             let message = format!("the tables of {} groups of {} routers would be larger than 1 GiB", size.g, size.a);
-            RoutingError::new("kind", message)
+            KeyError::new("kind", message)
         };
         if (if single { pairs } else { routers * u64::from(size.g) }) > MOST_EXITS {
             return Err(too_large());

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 use topology::families::dragonfly::Dragonfly;
-use units::{Draw, NodeId, RouterId};
+use units::{Draw, KeyError, NodeId, RouterId};
 
 use super::candidates::{Classes, DirectPaths};
 use super::memory::{Memory, Phase};
-use crate::{Hop, Route, RouteState, RoutingError};
+use crate::{Hop, Route, RouteState};
 
 /// Routing of packets whose destination is in their source's group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,7 +93,7 @@ impl Detours {
     ///
     /// # Errors
     /// If the tables would be larger than 1 GiB.
-    pub fn new(topology: &Dragonfly, rule: Rule, before: u8) -> Result<Self, RoutingError> {
+    pub fn new(topology: &Dragonfly, rule: Rule, before: u8) -> Result<Self, KeyError> {
         let behind_first = before + 1;
         let behind_second = before + 1 + if rule.waypoints == Waypoints::Groups { 1 } else { 2 };
         Ok(Self { paths: DirectPaths::new(topology, Classes { behind_first, behind_second })?, rule, before })

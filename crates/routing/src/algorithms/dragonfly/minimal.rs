@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
-use units::{PortId, RouterId};
+use units::{KeyError, PortId, RouterId};
 
 use super::candidates::{Classes, DirectPaths};
 use super::loads;
 use super::memory::Memory;
 use super::representatives::Representatives;
-use crate::{Hop, Representative, Route, Routing, RoutingError};
+use crate::{Hop, Representative, Route, Routing};
 use crate::{OutputLoads, RouterTraffic};
 
 /// Number of classes of virtual channels on local channels.
@@ -33,7 +33,7 @@ impl MinimalSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
         Ok(Minimal { paths: DirectPaths::new(topology, Classes { behind_first: 1, behind_second: 1 })? })
     }
 }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::ChannelClass;
 use topology::families::dragonfly::Dragonfly;
-use units::{Draw, NodeId, PortId, RouterId};
+use units::{Draw, KeyError, NodeId, PortId, RouterId};
 
 use super::candidates::DirectPaths;
 use super::detours::IntraGroup;
@@ -19,7 +19,7 @@ use super::detours::{Detours, Rule, Waypoints};
 use super::loads;
 use super::memory::Memory;
 use super::representatives::Representatives;
-use crate::{Hop, Representative, Route, RouteState, Routing, RoutingError};
+use crate::{Hop, Representative, Route, RouteState, Routing};
 use crate::{OutputLoads, RouterTraffic};
 
 /// Dragonflies: Valiant routing by way of a random group, left from the first router reached there.
@@ -91,7 +91,7 @@ impl ValiantGroupSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
         Ok(Valiant { kind: "valiant-group", detours: Detours::new(topology, self.into(), 0)? })
     }
 }
@@ -101,7 +101,7 @@ impl ValiantNodeSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
         Ok(Valiant { kind: "valiant-node", detours: Detours::new(topology, self.into(), 0)? })
     }
 }

@@ -3,13 +3,12 @@
 use std::io::{Cursor, Read};
 
 use topology::{MAX_PORTS, Topology};
-use units::{NodeId, PortId, RouterId, shortened};
+use units::{KeyError, NodeId, PortId, RouterId, shortened};
 use zip::ZipArchive;
 
 use super::draft::{Columns, Interner, NONE, Origin, TableBuilder, TableError, class, layer};
 use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
 use super::npy::{self, Array};
-use crate::RoutingError;
 
 /// Arrays of a table.
 struct Arrays {
@@ -34,7 +33,7 @@ pub(super) fn read_npy(
     bytes: &[u8],
     name: &str,
     network: (&dyn Topology, Option<DestinationKind>),
-) -> Result<TableBuilder, RoutingError> {
+) -> Result<TableBuilder, KeyError> {
     let ports = npy::read(bytes).map_err(|problem| refuse(name, &problem))?;
     draft(&Arrays { ports, classes: None, next_layers: None }, name, network)
 }
@@ -44,7 +43,7 @@ pub(super) fn read_npz(
     bytes: &[u8],
     name: &str,
     network: (&dyn Topology, Option<DestinationKind>),
-) -> Result<TableBuilder, RoutingError> {
+) -> Result<TableBuilder, KeyError> {
     let refused = |problem: String| refuse(name, &problem);
     let mut archive =
         ZipArchive::new(Cursor::new(bytes)).map_err(|error| refused(format!("is no archive: {error}")))?;
@@ -82,15 +81,15 @@ fn member(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Option<
     npy::read(&bytes).map(Some).map_err(|problem| format!("`{name}` {problem}"))
 }
 
-fn refuse(name: &str, problem: &str) -> RoutingError {
-    RoutingError::new("path", format!("{name}: {problem}"))
+fn refuse(name: &str, problem: &str) -> KeyError {
+    KeyError::new("path", format!("{name}: {problem}"))
 }
 
 fn draft(
     arrays: &Arrays,
     name: &str,
     (topology, destinations): (&dyn Topology, Option<DestinationKind>),
-) -> Result<TableBuilder, RoutingError> {
+) -> Result<TableBuilder, KeyError> {
     let layout = Layout::of(&arrays.ports.shape, topology.routers()).map_err(|problem| refuse(name, &problem))?;
     let columns = layout.columns(topology, destinations)?;
     let cells = layout.layers * layout.routers * layout.width;
@@ -175,7 +174,7 @@ impl Layout {
     }
 
     /// Returns the meaning of the columns, by their number if the file does not say.
-    fn columns(&self, topology: &dyn Topology, given: Option<DestinationKind>) -> Result<Columns, RoutingError> {
+    fn columns(&self, topology: &dyn Topology, given: Option<DestinationKind>) -> Result<Columns, KeyError> {
         let (routers, nodes) = (topology.routers(), topology.nodes());
         let fits = |number: u32| self.width == number as usize;
         // If routers and nodes are numbered alike, either is right.
@@ -190,7 +189,7 @@ impl Layout {
                     "this network has {nodes} nodes and as many routers, numbered differently: say whether the table's columns \
                      are \"routers\" or \"nodes\""
                 );
-                Err(RoutingError::new("destinations", message))
+                Err(KeyError::new("destinations", message))
             }
             _ => {
                 let message = format!(
@@ -198,7 +197,7 @@ impl Layout {
                     self.width,
                     if given.is_some() { ", and `destinations` says which are meant" } else { "" }
                 );
-                Err(RoutingError::new("path", message))
+                Err(KeyError::new("path", message))
             }
         }
     }

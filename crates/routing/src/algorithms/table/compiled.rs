@@ -1,10 +1,9 @@
 //! Table whose entries have been checked against a topology, with a column for each distinct destination.
 
 use topology::{Endpoint, Topology};
-use units::{NodeId, PortId, RouterId};
+use units::{KeyError, NodeId, PortId, RouterId};
 
 use super::draft::{Columns, NONE, TableBuilder, TableError};
-use crate::RoutingError;
 use crate::walk::Wiring;
 
 /// Columns that packets need.
@@ -25,7 +24,7 @@ pub(super) struct Compiled {
 
 impl Compiled {
     /// Checks every entry, and drops the entries of routers without nodes and of nodes equivalent to their neighbours.
-    pub fn new(draft: &mut TableBuilder, topology: &dyn Topology, wiring: &Wiring) -> Result<Self, RoutingError> {
+    pub fn new(draft: &mut TableBuilder, topology: &dyn Topology, wiring: &Wiring) -> Result<Self, KeyError> {
         let home: Vec<(RouterId, PortId)> =
             (0..topology.nodes()).map(|node| topology.attachment(NodeId(node))).collect();
         check_entries(draft, topology, wiring, &home)?;
@@ -67,7 +66,7 @@ fn check_entries(
     topology: &dyn Topology,
     wiring: &Wiring,
     home: &[(RouterId, PortId)],
-) -> Result<(), RoutingError> {
+) -> Result<(), KeyError> {
     for place in 0..draft.index.len() {
         let index = draft.index[place];
         if index == NONE {

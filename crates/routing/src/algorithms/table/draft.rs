@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use units::{PortId, RouterId};
+use units::{KeyError, PortId, RouterId};
 
 use super::limits::MAX_LAYERS;
-use crate::RoutingError;
 
 /// Number of classes of virtual channels that a table may name: the largest number of virtual channels of a router.
 const CLASSES: u8 = 64;
@@ -117,7 +116,7 @@ impl TableBuilder {
     }
 
     /// Returns an error at an entry of the file.
-    pub fn error_at(&self, place: usize, error: &TableError) -> RoutingError {
+    pub fn error_at(&self, place: usize, error: &TableError) -> KeyError {
         let column = place % self.width;
         let (layer, router) = (place / self.width / self.routers, place / self.width % self.routers);
         let at = match &self.origin {
@@ -125,12 +124,12 @@ impl TableBuilder {
             Origin::Array(2) => format!("{}: ports[{router}, {column}]", self.name),
             Origin::Array(_) => format!("{}: ports[{layer}, {router}, {column}]", self.name),
         };
-        RoutingError::new("path", format!("{at}: {error}"))
+        KeyError::new("path", format!("{at}: {error}"))
     }
 
     /// Returns an error of the file as a whole.
-    pub fn error(&self, error: &TableError) -> RoutingError {
-        RoutingError::new("path", format!("{}: {error}", self.name))
+    pub fn error(&self, error: &TableError) -> KeyError {
+        KeyError::new("path", format!("{}: {error}", self.name))
     }
 
     /// Returns a layer, for messages.

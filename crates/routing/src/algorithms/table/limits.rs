@@ -2,8 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::RoutingError;
+use units::KeyError;
 
 /// Largest number of entries of a table: layers times routers times destinations.
 pub(crate) const MAX_ENTRIES: u64 = 1 << 28;
@@ -21,9 +20,9 @@ pub enum DestinationKind {
 }
 
 /// Returns the error for a file with `entries` entries.
-pub(super) fn too_large(name: &str, entries: u64) -> RoutingError {
+pub(super) fn too_large(name: &str, entries: u64) -> KeyError {
     let message = format!(
         "{name}: has {entries} entries (layers times routers times destinations); at most {MAX_ENTRIES} (2^28) are allowed"
     );
-    RoutingError::new("path", message)
+    KeyError::new("path", message)
 }

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{ChannelClass, Topology};
-use units::{Draw, NodeId, PortId, RouterId, VcClass, input};
+use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass, input};
 
 use self::compiled::Compiled;
 use self::draft::{Entry, TableBuilder};
@@ -33,7 +33,7 @@ pub use self::limits::DestinationKind;
 pub(crate) use self::limits::{MAX_ENTRIES, MAX_LAYERS};
 use super::shortest_path::TieRule;
 use crate::walk::Wiring;
-use crate::{Choice, Hop, Route, RouteState, Routing, RoutingError};
+use crate::{Choice, Hop, Route, RouteState, Routing};
 
 /// Any topology: the next ports from a table in a file.
 ///
@@ -142,10 +142,10 @@ impl TableSpec {
     /// # Errors
     /// If the file cannot be read, names something that does not exist, lacks an entry that packets need, or sends them
     /// in a loop.
-    pub fn build(&self, topology: &dyn Topology, base: &Path) -> Result<impl Routing + 'static, RoutingError> {
+    pub fn build(&self, topology: &dyn Topology, base: &Path) -> Result<impl Routing + 'static, KeyError> {
         let name = self.path.display().to_string();
         let read = input::ROUTING_TABLE.read(&base.join(&self.path));
-        let bytes = read.map_err(|problem| RoutingError::new("path", format!("`{name}` {problem}")))?;
+        let bytes = read.map_err(|problem| KeyError::new("path", format!("`{name}` {problem}")))?;
         let network = (topology, self.destinations);
         let draft = match self.path.extension().and_then(|extension| extension.to_str()) {
             Some("npy") => arrays::read_npy(&bytes, &name, network)?,
@@ -153,7 +153,7 @@ impl TableSpec {
             _ => {
                 let text = std::str::from_utf8(&bytes).map_err(|error| {
                     let at = error.valid_up_to();
-                    RoutingError::new("path", format!("`{name}` is not a table: it is not text (byte {at})"))
+                    KeyError::new("path", format!("`{name}` is not a table: it is not text (byte {at})"))
                 })?;
                 text::read(text.trim_start_matches('\u{feff}'), &name, network)?
             }
@@ -161,11 +161,11 @@ impl TableSpec {
         self.table(draft, topology)
     }
 
-    fn table(&self, mut draft: TableBuilder, topology: &dyn Topology) -> Result<Table, RoutingError> {
+    fn table(&self, mut draft: TableBuilder, topology: &dyn Topology) -> Result<Table, KeyError> {
         if !(1..=draft.layers).contains(&usize::from(self.starts)) {
             let message =
                 format!("`starts` is {}; {} has the layers 0 to {}", self.starts, draft.name, draft.layers - 1);
-            return Err(RoutingError::new("starts", message));
+            return Err(KeyError::new("starts", message));
         }
         if self.ties == TieRule::First {
             draft.entries.iter_mut().for_each(|entry| entry.ports.truncate(1));

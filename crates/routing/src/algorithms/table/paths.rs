@@ -1,11 +1,10 @@
 //! Paths of a table: whether every packet arrives, and the number of hops.
 
 use topology::{Endpoint, Topology};
-use units::{PortId, RouterId};
+use units::{KeyError, PortId, RouterId};
 
 use super::compiled::Compiled;
 use super::draft::{NONE, TableBuilder, TableError};
-use crate::RoutingError;
 use crate::walk::Wiring;
 
 /// Smallest number of destinations of a thread.
@@ -48,7 +47,7 @@ pub(super) fn follow(
     compiled: &Compiled,
     (topology, wiring): (&dyn Topology, &Wiring),
     starts: usize,
-) -> Result<Paths, RoutingError> {
+) -> Result<Paths, KeyError> {
     let start = || Search::new(draft, compiled, topology, wiring);
     let search = |search: &mut Search<'_>, column| search.column(column, starts).map_err(|lost| (column, lost));
     let results = workers::map_with(0..compiled.targets.len(), LEAST, start, search);
@@ -58,7 +57,7 @@ pub(super) fn follow(
     })
 }
 
-fn describe(draft: &TableBuilder, compiled: &Compiled, column: usize, lost: &Lost) -> RoutingError {
+fn describe(draft: &TableBuilder, compiled: &Compiled, column: usize, lost: &Lost) -> KeyError {
     let router = |place: usize| RouterId((place % draft.routers) as u32);
     let destination = draft.columns.name(compiled.source[column]);
     let error = match lost {

@@ -1,11 +1,10 @@
 //! Tables as text: see `TableSpec` for the grammar.
 
 use topology::{MAX_PORTS, Topology};
-use units::{NodeId, PortId, shortened};
+use units::{KeyError, NodeId, PortId, shortened};
 
 use super::draft::{Columns, Interner, NONE, Origin, TableBuilder, TableError, class, layer};
 use super::limits::{DestinationKind, MAX_ENTRIES, MAX_LAYERS, too_large};
-use crate::RoutingError;
 
 /// Destination in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +45,7 @@ pub(super) fn read(
     text: &str,
     name: &str,
     (topology, plain): (&dyn Topology, Option<DestinationKind>),
-) -> Result<TableBuilder, RoutingError> {
+) -> Result<TableBuilder, KeyError> {
     let plain = plain.unwrap_or(DestinationKind::Routers);
     let mut lines = Lines {
         topology,
@@ -58,10 +57,10 @@ pub(super) fn read(
         ports: Vec::new(),
     };
     for (number, line) in (1..).zip(text.lines()) {
-        lines.read(number, line).map_err(|error| RoutingError::new("path", format!("{name}:{number}: {error}")))?;
+        lines.read(number, line).map_err(|error| KeyError::new("path", format!("{name}:{number}: {error}")))?;
     }
     if lines.lines.is_empty() {
-        return Err(RoutingError::new("path", format!("{name}: has no entries; a line is `{FORM}`")));
+        return Err(KeyError::new("path", format!("{name}: has no entries; a line is `{FORM}`")));
     }
     lines.draft(name)
 }
@@ -130,7 +129,7 @@ impl Lines<'_> {
     }
 
     /// Returns the table of the lines. Lines that name a destination take precedence over lines that name a set of it.
-    fn draft(mut self, name: &str) -> Result<TableBuilder, RoutingError> {
+    fn draft(mut self, name: &str) -> Result<TableBuilder, KeyError> {
         let by_node = self.lines.iter().any(|line| matches!(line.destination, Destination::Node(_)));
         let (columns, width) = match by_node {
             true => (Columns::Nodes, self.topology.nodes()),
@@ -149,7 +148,7 @@ impl Lines<'_> {
         };
         if let Some(pair) = self.lines.windows(2).filter(same).min_by_key(|pair| pair[1].number) {
             let message = format!("{name}:{}: {}", pair[1].number, TableError::Twice(pair[0].number));
-            return Err(RoutingError::new("path", message));
+            return Err(KeyError::new("path", message));
         }
         let mut draft = TableBuilder {
             name: name.to_owned(),

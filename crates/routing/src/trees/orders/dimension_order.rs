@@ -4,14 +4,14 @@
 
 use topology::families::torus::Torus;
 use topology::{ChannelClass, Endpoint, Topology};
-use units::{NodeId, PortId, RouterId, VcClass};
+use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
 use super::{Order, Way};
 use crate::algorithms::dimension_order::{DimensionOrderSpec, RingTies};
 use crate::algorithms::tables::UNREACHED;
 use crate::trees::load::TreeLoad;
 use crate::trees::tree::Step;
-use crate::{Hop, RouteState, Routing, RoutingError};
+use crate::{Hop, RouteState, Routing};
 
 /// Paths in dimension order.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(in crate::trees) struct DimensionOrder {
 
 impl DimensionOrder {
     /// Creates the order on a torus or mesh.
-    pub fn new(torus: &Torus) -> Result<Self, RoutingError> {
+    pub fn new(torus: &Torus) -> Result<Self, KeyError> {
         let routing = DimensionOrderSpec { order: None, ties: RingTies::Positive }.build(torus)?;
         Ok(Self { torus: torus.clone(), routing: Box::new(routing) })
     }

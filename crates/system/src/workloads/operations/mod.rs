@@ -25,13 +25,12 @@ use mpi::communicator::{Context, Group, NodeGroups};
 use mpi::program::{Programs, Sizes};
 use traffic::multicast::FixedSets;
 use traffic::{PlacedPattern, Placement};
-use units::{NodeId, TaskId, Time};
+use units::{KeyError, KeyResult, NodeId, TaskId, Time};
 
 use super::build_context::BuildContext;
 use super::open::{batch_length, extent};
 use super::ranks::{LimitedGroups, Measured, NodeProcessors, OperationVolumes, Ranks};
 use super::{RunContext, RunLength, Workload, WorkloadRun};
-use crate::error::SystemError;
 use ::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, MeasureSpec, MemorySpec};
 use ::network::{Network, Packets};
 use described::GroupOperations;
@@ -57,7 +56,7 @@ pub(super) fn build(
     (spec, operation): (&CollectiveTrafficSpec, Operation),
     context: &BuildContext<'_>,
     common: Common,
-) -> Result<Arc<dyn Workload>, SystemError> {
+) -> Result<Arc<dyn Workload>, KeyError> {
     let Common { placement, packets, sets } = common;
     let ranks = placement.len();
     let mut rank_at: Vec<(NodeId, u32)> = (0..ranks).map(|rank| (placement.node(TaskId(rank)), rank)).collect();
@@ -76,7 +75,7 @@ pub(super) fn build(
         CollectiveBackend::Hardware => call.carried_by(Some(backend), &Selection::built_in(), members),
         _ => Ok(call),
     };
-    let call = call.map_err(|error| SystemError::new("workload.collectives", error))?;
+    let call = call.at_key("workload.collectives")?;
     let mut of_rank = vec![Vec::new(); ranks as usize];
     let mut groups = Vec::new();
     for (number, (sender, nodes)) in (0..).zip(sets.senders().zip(sets.groups())) {
@@ -90,7 +89,7 @@ pub(super) fn build(
     }
     let set = Arc::new(GroupSet { call, ranks, groups, of_rank });
     let programs: Arc<dyn Programs> = Arc::new(TimedGroups { set: Arc::clone(&set), timing: None });
-    let pattern = pattern_of(&programs, ranks).map_err(|error| SystemError::new("workload.senders", error.message))?;
+    let pattern = pattern_of(&programs, ranks).at_key("workload.senders")?;
     let volumes = (context.nic.host().control().0, packets.message);
     let volumes = OperationVolumes::of_one(&*programs, &placement, volumes);
     let ranks = Ranks {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use host::{NodeParams, NoiseParams};
+use units::{KeyError, KeyResult};
 
-use crate::error::SystemError;
 use crate::workloads::build_context::BuildContext;
 use ::experiment::{Detours, NodeSpec, NoisePhase, NoiseSpec};
 
@@ -23,12 +23,11 @@ impl NodeProcessors {
     ///
     /// # Errors
     /// If noise is set for nodes that do not exist.
-    pub fn new(context: &BuildContext<'_>) -> Result<Self, SystemError> {
+    pub fn new(context: &BuildContext<'_>) -> Result<Self, KeyError> {
         let NodeSpec { speeds, noise, .. } = context.node;
         let noisy = match noise {
             Some(NoiseSpec { nodes: Some(nodes), .. }) => {
-                let nodes = mapping::parse_allocation(nodes, &**context.topology);
-                let nodes = nodes.map_err(|error| SystemError::new("node.noise.nodes", error.message))?;
+                let nodes = mapping::parse_allocation(nodes, &**context.topology).at_key("node.noise.nodes")?;
                 let mut noisy = vec![false; context.topology.nodes() as usize];
                 nodes.iter().for_each(|node| noisy[node.0 as usize] = true);
                 noisy

@@ -3,7 +3,7 @@
 //! In each dimension, a router is wired to every other router of its line. A full mesh has one dimension.
 
 use super::spec::{DragonflySpec, GroupKind};
-use crate::network::TopologyError;
+use units::KeyError;
 
 /// Network inside every group. Routers are numbered first dimension fastest. A router's ports lead first to the other
 /// routers of its line in the first dimension, in ascending order, then to those in the second.
@@ -14,8 +14,8 @@ pub struct GroupNetwork {
 
 impl GroupNetwork {
     /// Builds the network of `a` routers from its spec.
-    pub(super) fn new(spec: &DragonflySpec, a: u32) -> Result<Self, TopologyError> {
-        let error = |message: String| Err(TopologyError::new("group_dims", message));
+    pub(super) fn new(spec: &DragonflySpec, a: u32) -> Result<Self, KeyError> {
+        let error = |message: String| Err(KeyError::new("group_dims", message));
         match (spec.group, spec.group_dims) {
             (GroupKind::FullMesh, None) => Ok(Self { dims: [a, 1] }),
             (GroupKind::FullMesh, Some(_)) => {

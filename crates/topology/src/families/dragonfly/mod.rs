@@ -19,10 +19,10 @@ mod wiring;
 use std::any::Any;
 use std::sync::OnceLock;
 
-use units::{NodeId, PortId, RouterId};
+use units::{KeyError, NodeId, PortId, RouterId};
 
 use crate::divisor::Divisor;
-use crate::network::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_PORTS, Topology, TopologyError};
+use crate::network::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_PORTS, Topology};
 use group::GroupNetwork;
 pub use spec::{Arrangement, DragonflySize, DragonflySpec, GroupKind};
 use wiring::NONE;
@@ -47,14 +47,14 @@ impl Dragonfly {
     ///
     /// # Errors
     /// If a size is out of range, if there are more groups than global ports reach, or if `group_dims` does not fit.
-    pub fn new(spec: &DragonflySpec) -> Result<Self, TopologyError> {
+    pub fn new(spec: &DragonflySpec) -> Result<Self, KeyError> {
         let size = DragonflySize::new(spec)?;
         let group = GroupNetwork::new(spec, size.a)?;
         let local: u64 = group.dims().iter().map(|&routers| u64::from(routers) - 1).sum();
         let ports = u64::from(size.p) + local + u64::from(size.h);
         if ports > u64::from(MAX_PORTS) {
             let message = format!("a router would have {ports} ports; at most {MAX_PORTS} are allowed");
-            return Err(TopologyError::new("a", message));
+            return Err(KeyError::new("a", message));
         }
         let routers = u64::from(size.a) * u64::from(size.g);
         if routers * ports > MAX_ALL_PORTS {
@@ -62,7 +62,7 @@ impl Dragonfly {
                 "{routers} routers of {ports} ports have {} together; at most {MAX_ALL_PORTS} (2^30) are allowed",
                 routers * ports
             );
-            return Err(TopologyError::new("h", message));
+            return Err(KeyError::new("h", message));
         }
         Ok(Self {
             far: wiring::wires(size, spec.arrangement, spec.renumber_groups),

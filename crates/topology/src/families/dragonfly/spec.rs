@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::KeyError;
 
-use crate::network::{MAX_NODES, MAX_PORTS, MAX_ROUTERS, TopologyError, product};
+use crate::network::{MAX_NODES, MAX_PORTS, MAX_ROUTERS, product};
 use crate::shorthand::{Settings, short};
 
 /// Dragonfly: groups of routers that are wired to one another, and global wires between all groups.
@@ -73,14 +74,14 @@ impl DragonflySpec {
     }
 
     /// Reads the shorthand `h=8`, `p=4,a=8,h=4`, `h=4,g=9,arrangement=absolute`.
-    pub(crate) fn from_shorthand(text: &str) -> Result<Self, TopologyError> {
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
         let settings = Settings::read(text, &Self::KEYS)?;
         let number = |key| settings.text(key).map(|_| settings.number(key)).transpose();
         let dims = match settings.text("group_dims") {
             None => None,
             Some(text) => Some(<[u64; 2]>::try_from(settings.numbers("group_dims")?).map_err(|_| {
                 let message = format!("`group_dims` has `{}`; it is two numbers, such as 4x4", short(text));
-                TopologyError::new("group_dims", message)
+                KeyError::new("group_dims", message)
             })?),
         };
         Ok(Self {
@@ -126,11 +127,11 @@ pub struct DragonflySize {
 
 impl DragonflySize {
     /// Computes the sizes of a spec.
-    pub(super) fn new(spec: &DragonflySpec) -> Result<Self, TopologyError> {
+    pub(super) fn new(spec: &DragonflySpec) -> Result<Self, KeyError> {
         let limit = u64::from(MAX_PORTS);
         let in_range = |key: &'static str, value: u64, least: u64, most: u64| match value {
             value if (least..=most).contains(&value) => Ok(value as u32),
-            _ => Err(TopologyError::new(key, format!("`{key}` is {value}; {least} to {most} are allowed"))),
+            _ => Err(KeyError::new(key, format!("`{key}` is {value}; {least} to {most} are allowed"))),
         };
         let h = in_range("h", spec.h, 1, limit)?;
         let a = in_range("a", spec.a.unwrap_or(2 * spec.h), 1, u64::from(MAX_ROUTERS))?;
@@ -143,13 +144,10 @@ impl DragonflySize {
                  with {h} global ports each, have wires to {} others",
                 full - 1
             );
-            return Err(TopologyError::new("g", message));
+            return Err(KeyError::new("g", message));
         }
         let large = |unit: &str, most: u32| {
-            TopologyError::new(
-                "h",
-                format!("p = {p}, a = {a}, h = {h} and {wanted} groups make more than {most} {unit}"),
-            )
+            KeyError::new("h", format!("p = {p}, a = {a}, h = {h} and {wanted} groups make more than {most} {unit}"))
         };
         let routers = product([u64::from(a), wanted], MAX_ROUTERS).ok_or_else(|| large("routers", MAX_ROUTERS))?;
         product([u64::from(routers), u64::from(p)], MAX_NODES).ok_or_else(|| large("nodes", MAX_NODES))?;

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use units::shortened;
-
-use crate::MachineError;
+use units::{LocatedError, shortened};
 
 /// Kind of device of a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +69,11 @@ const MESSAGES: [&str; 5] = ["ibwarn:", "ibdebug:", "ibpanic:", "src/", "/usr/"]
 /// # Errors
 /// At a line that is not understood, at a port outside of a section or beyond the section's number of ports, and at a
 /// device or port that is listed twice.
-pub(super) fn read(text: &str) -> Result<Dump<'_>, MachineError> {
+pub(super) fn read(text: &str) -> Result<Dump<'_>, LocatedError> {
     let mut dump = Dump::default();
     let mut here: Option<&str> = None;
     for (number, line) in (1..).zip(text.lines()) {
-        let wrong = |message: String| Err(MachineError::at(number, message));
+        let wrong = |message: String| Err(LocatedError::at(number, message));
         if let Some((guid, device)) = section(number, line) {
             if let Some(before) = dump.devices.insert(guid, device) {
                 let message = format!(

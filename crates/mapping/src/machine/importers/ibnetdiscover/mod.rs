@@ -15,12 +15,13 @@ mod speeds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use units::LocatedError;
+
 use self::dump::{Device, DeviceKind, Dump, Wire};
 use self::hosts::host;
 use self::speeds::Speeds;
 use super::Wiring;
 use super::wiring::{Node, natural};
-use crate::MachineError;
 
 /// Part of the description of an aggregation node.
 const AGGREGATION: &str = "aggregation node";
@@ -34,7 +35,7 @@ pub(crate) fn recognize(text: &str) -> bool {
 ///
 /// # Errors
 /// At a line that is not understood or that contradicts another, and if a switch has no section.
-pub(crate) fn read(text: &str) -> Result<Wiring, MachineError> {
+pub(crate) fn read(text: &str) -> Result<Wiring, LocatedError> {
     let dump = dump::read(text)?;
     let mut fabric = Fabric {
         dump: &dump,
@@ -96,13 +97,13 @@ fn is_aggregation(description: &str) -> bool {
 
 impl<'a> Fabric<'a> {
     /// Adds a wire that one of its ends lists.
-    fn wire(&mut self, from: Port<'a>, device: &Device<'a>, wire: &Wire<'a>) -> Result<(), MachineError> {
+    fn wire(&mut self, from: Port<'a>, device: &Device<'a>, wire: &Wire<'a>) -> Result<(), LocatedError> {
         let (peer, peer_port) = wire.peer;
         self.claim(from, wire)?;
         let Some(other) = self.dump.devices.get(peer) else { return self.take_unknown(wire) };
         if !other.has(peer_port) {
             let message = format!("port {peer_port} of {peer}, which has ports 1 to {}", other.count);
-            return Err(MachineError::at(wire.line, message));
+            return Err(LocatedError::at(wire.line, message));
         }
         let back = other.ports.get(&peer_port);
         if let Some(back) = back.filter(|back| back.peer != from) {
@@ -110,7 +111,7 @@ impl<'a> Fabric<'a> {
                 "port {} of {} leads to port {peer_port} of {peer}, which leads to port {} of {} (line {})",
                 from.1, from.0, back.peer.1, back.peer.0, back.line
             );
-            return Err(MachineError::at(wire.line, message));
+            return Err(LocatedError::at(wire.line, message));
         }
         if back.is_none() {
             self.left.one_ended += 1;
@@ -137,21 +138,21 @@ impl<'a> Fabric<'a> {
     ///
     /// # Errors
     /// If two ports lead to one port.
-    fn claim(&mut self, from: Port<'a>, wire: &Wire<'a>) -> Result<(), MachineError> {
+    fn claim(&mut self, from: Port<'a>, wire: &Wire<'a>) -> Result<(), LocatedError> {
         let (peer, port) = wire.peer;
         let Some((before, line)) = self.claims.insert(wire.peer, (from, wire.line)) else { return Ok(()) };
         let message = format!(
             "port {} of {} leads to port {port} of {peer}, to which port {} of {} leads already (line {line})",
             from.1, from.0, before.1, before.0
         );
-        Err(MachineError::at(wire.line, message))
+        Err(LocatedError::at(wire.line, message))
     }
 
     /// Adds a wire to a device that has no section.
-    fn take_unknown(&mut self, wire: &Wire<'a>) -> Result<(), MachineError> {
+    fn take_unknown(&mut self, wire: &Wire<'a>) -> Result<(), LocatedError> {
         let peer = wire.peer.0;
         match peer.as_bytes() {
-            [b'S', ..] => return Err(MachineError::at(wire.line, format!("the switch {peer} has no section"))),
+            [b'S', ..] => return Err(LocatedError::at(wire.line, format!("the switch {peer} has no section"))),
             [b'R', ..] => self.left.routers.insert(peer),
             _ if is_aggregation(wire.description) => {
                 self.left.aggregation_listed.insert(peer);
