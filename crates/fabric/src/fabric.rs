@@ -239,7 +239,7 @@ impl Fabric {
     /// Returns whether the network is plain. A plain network has none of these: routers with more ports than a word has
     /// bits, more credit counters for a channel than lie with it, space that is freed late, reserved credit, stations,
     /// several jobs, pacers. The steps of an instant are compiled twice: for plain networks they test for none of these
-    /// (parameter `PLAIN`).
+    /// ([`Profile`]).
     pub(crate) fn is_plain(&self) -> bool {
         let has_jobs = !self.sent_by_job.is_empty() || self.reports_deliveries;
         let has_extras = !self.reserved.is_empty() || !self.stations.is_empty() || has_jobs;

@@ -23,6 +23,7 @@ mod partition_map;
 mod plan;
 mod port;
 mod prefetch;
+mod profile;
 mod queueing;
 mod round_trip;
 pub mod routers;

@@ -15,6 +15,7 @@ use crate::notices::Notices;
 use crate::packet::{Head, NONE, Packet};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
+use crate::profile::{General, Plain, Profile};
 use crate::routers::Routers;
 use crate::target::Target;
 use crate::traffic::{Actions, Posted, Traffic, TrafficEvent};
@@ -94,22 +95,22 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             self.send_notices();
         }
         if self.fabric.is_plain() && self.routers.is_plain() {
-            self.handle_until::<true>(until);
+            self.handle_until::<Plain>(until);
         } else {
-            self.handle_until::<false>(until);
+            self.handle_until::<General>(until);
         }
         self.fabric.context.counters.leave_batch();
         std::mem::swap(&mut self.fabric.context, context);
     }
 
     /// Handles all instants before tick `until`. Compiled separately for plain networks (`Fabric::is_plain`).
-    fn handle_until<const PLAIN: bool>(&mut self, until: u64) {
+    fn handle_until<P: Profile>(&mut self, until: u64) {
         let mut instant = std::mem::take(&mut self.instant);
         let mut now = self.fabric.wheel.now();
         while now < until {
             now = self.fabric.context.counters.enter_batch(now).min(until);
             while self.fabric.wheel.next(now, &mut instant) {
-                self.handle::<PLAIN>(&instant);
+                self.handle::<P>(&instant);
             }
         }
         self.instant = instant;
@@ -118,34 +119,34 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Handles one instant: first credits, freed space, arrivals and wake-ups, then arbitration and departures. Each
     /// step is a separate function that is not inlined here, so that its values stay in registers.
     #[inline]
-    fn handle<const PLAIN: bool>(&mut self, instant: &Instant<{ event_kind::COUNT }>) {
+    fn handle<P: Profile>(&mut self, instant: &Instant<{ event_kind::COUNT }>) {
         let now = instant.now;
-        self.fabric.take_credits::<PLAIN>(&instant.kinds[event_kind::CREDIT]);
+        self.fabric.take_credits::<P>(&instant.kinds[event_kind::CREDIT]);
         for event in &instant.kinds[event_kind::FREE] {
             let space = self.routers.space(event.target);
-            self.fabric.free::<PLAIN>(&mut self.routers, space, event.arg, now);
+            self.fabric.free::<P>(&mut self.routers, space, event.arg, now);
         }
         // Nobody takes space before all of it is freed, so that the order of events cannot matter.
         for event in &instant.kinds[event_kind::FREE] {
             let space = self.routers.space(event.target);
             self.routers.space_freed(&mut self.fabric, space, now);
         }
-        self.fabric.mark_arrivals::<PLAIN>(R::VISITED_TOGETHER, &instant.kinds[event_kind::ARRIVAL]);
-        self.take_wakes::<PLAIN>(&instant.kinds);
+        self.fabric.mark_arrivals::<P>(R::VISITED_TOGETHER, &instant.kinds[event_kind::ARRIVAL]);
+        self.take_wakes::<P>(&instant.kinds);
         self.take_notifications(&instant.kinds[event_kind::TRAFFIC]);
         if !self.traffic_events.is_empty() {
             self.notify_traffic(now);
         }
-        self.visit_routers::<PLAIN>(instant.kinds[event_kind::ARRIVAL].len(), now);
-        self.visit_nodes::<PLAIN>(now);
+        self.visit_routers::<P>(instant.kinds[event_kind::ARRIVAL].len(), now);
+        self.visit_nodes::<P>(now);
     }
 
     /// Marks ports whose links or sides of crossbars are free, and for which packets wait.
     #[inline(never)]
-    fn take_wakes<const PLAIN: bool>(&mut self, events: &[Vec<Event>; event_kind::COUNT]) {
+    fn take_wakes<P: Profile>(&mut self, events: &[Vec<Event>; event_kind::COUNT]) {
         let Self { fabric, routers, .. } = self;
         for event in &events[event_kind::LINK] {
-            fabric.link_woken::<PLAIN>(event.target as usize);
+            fabric.link_woken::<P>(event.target as usize);
         }
         for side in [event_kind::OUTPUT_SIDE, event_kind::INPUT_SIDE] {
             if fabric.exceeds_cache {
@@ -154,7 +155,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 }
             }
             for event in &events[side] {
-                routers.side_woken::<PLAIN>(fabric, event.target as usize, side);
+                routers.side_woken::<P>(fabric, event.target as usize, side);
             }
         }
     }
@@ -181,7 +182,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Visits every marked node.
     #[inline(never)]
-    fn visit_nodes<const PLAIN: bool>(&mut self, now: u64) {
+    fn visit_nodes<P: Profile>(&mut self, now: u64) {
         for word in self.fabric.dirty_nodes.take_words() {
             let nodes = self.fabric.dirty_nodes.take_word(word);
             if self.fabric.exceeds_cache {
@@ -189,7 +190,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 Bits(nodes).for_each(|node| self.traffic.before_next(word * 64 + node));
             }
             for node in Bits(nodes) {
-                self.inject::<PLAIN>(word * 64 + node, now);
+                self.inject::<P>(word * 64 + node, now);
             }
         }
     }
@@ -262,7 +263,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Sends a node's next packet, if it can be sent.
     #[inline]
-    fn inject<const PLAIN: bool>(&mut self, node: usize, now: u64) {
+    fn inject<P: Profile>(&mut self, node: usize, now: u64) {
         let Head { packet, release } = self.heads[node];
         if packet == NONE {
             return self.inject_result(node, now);
@@ -279,7 +280,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             self.fabric.block(output);
             return;
         };
-        self.fabric.inject::<PLAIN>(output, Outgoing { packet, bytes, vc }, now);
+        self.fabric.inject::<P>(output, Outgoing { packet, bytes, vc }, now);
         self.next_demand(node, now);
     }
 

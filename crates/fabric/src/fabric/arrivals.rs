@@ -9,6 +9,7 @@ use units::RouterId;
 
 use super::{Fabric, LocalRouter};
 use crate::port::{InputPort, OutputPort};
+use crate::profile::Profile;
 
 /// Packets of a pool that fits into the nearest cache: 16 KB.
 const NEAR_PACKETS: usize = 512;
@@ -23,7 +24,7 @@ const TOGETHER: usize = 48;
 /// Arrivals of an instant at one or more ports. They are taken out once, in the order of ports.
 pub(crate) trait Arrived {
     /// Takes out the packets.
-    fn take<const PLAIN: bool>(&self, fabric: &mut Fabric, visit: impl FnMut(&mut Fabric, Arrival));
+    fn take<P: Profile>(&self, fabric: &mut Fabric, visit: impl FnMut(&mut Fabric, Arrival));
 }
 
 /// Arrivals at one router.
@@ -35,14 +36,14 @@ pub(crate) struct AtPorts(Range<usize>);
 
 impl Arrived for AtRouter {
     #[inline(always)]
-    fn take<const PLAIN: bool>(&self, fabric: &mut Fabric, mut visit: impl FnMut(&mut Fabric, Arrival)) {
+    fn take<P: Profile>(&self, fabric: &mut Fabric, mut visit: impl FnMut(&mut Fabric, Arrival)) {
         let Self(router) = *self;
         let LocalRouter { id, base, arrived, .. } = &mut fabric.routers[router];
         let (id, base) = (*id, *base);
         let near = std::mem::take(arrived);
-        for word in 0..if PLAIN { 1 } else { fabric.words } {
+        for word in 0..if P::PLAIN { 1 } else { fabric.words } {
             let arrived = match fabric.words {
-                _ if PLAIN => near,
+                _ if P::PLAIN => near,
                 1 => near,
                 words => std::mem::take(&mut fabric.wide_arrived[router * words + word]),
             };
@@ -58,7 +59,7 @@ impl Arrived for AtRouter {
 
 impl Arrived for AtPorts {
     #[inline(always)]
-    fn take<const PLAIN: bool>(&self, fabric: &mut Fabric, mut visit: impl FnMut(&mut Fabric, Arrival)) {
+    fn take<P: Profile>(&self, fabric: &mut Fabric, mut visit: impl FnMut(&mut Fabric, Arrival)) {
         for word in fabric.arrived.words_of(&self.0) {
             for bit in Bits(fabric.arrived.take_below(word, self.0.end)) {
                 let number = word * 64 + bit;
@@ -99,7 +100,7 @@ impl Fabric {
     /// their order cannot matter, saves some instructions but causes half as many cache misses again: visits walk the
     /// state of routers in the order of memory.)
     #[inline(never)]
-    pub(crate) fn mark_arrivals<const PLAIN: bool>(&mut self, visited_together: bool, events: &[Event]) {
+    pub(crate) fn mark_arrivals<P: Profile>(&mut self, visited_together: bool, events: &[Event]) {
         if self.exceeds_cache || self.pool.places().len() > NEAR_PACKETS {
             // Packets that have been in transit for long are cold in the cache. Fetching many at once is faster than
             // one at a time.
@@ -119,7 +120,7 @@ impl Fabric {
             }
             let local = &mut self.routers[router];
             let port = number - local.base as usize;
-            if PLAIN || self.words == 1 {
+            if P::PLAIN || self.words == 1 {
                 local.arrived |= 1 << (port & 63);
             } else {
                 self.wide_arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
@@ -159,26 +160,26 @@ impl Fabric {
 
     /// Marks the owner of an output that may be able to send.
     #[inline(always)]
-    pub(crate) fn mark_owner<const PLAIN: bool>(&mut self, output: usize) {
+    pub(crate) fn mark_owner<P: Profile>(&mut self, output: usize) {
         let OutputPort { owner, port, flags, .. } = self.outputs[output];
         if flags & OutputPort::INJECTION != 0 {
             self.dirty_nodes.mark(owner as usize);
         } else {
-            self.mark_output::<PLAIN>(owner as usize, usize::from(port));
+            self.mark_output::<P>(owner as usize, usize::from(port));
         }
     }
 
     /// Marks a router with an output that may be able to send.
     #[inline(always)]
-    pub(crate) fn mark_output<const PLAIN: bool>(&mut self, router: usize, port: usize) {
-        self.activate::<PLAIN>(router, port);
+    pub(crate) fn mark_output<P: Profile>(&mut self, router: usize, port: usize) {
+        self.activate::<P>(router, port);
         self.dirty_routers.mark(router);
     }
 
     /// Activates an output of a router that is visited in this instant: it may be able to send.
     #[inline(always)]
-    pub(crate) fn activate<const PLAIN: bool>(&mut self, router: usize, port: usize) {
-        if PLAIN || self.words == 1 {
+    pub(crate) fn activate<P: Profile>(&mut self, router: usize, port: usize) {
+        if P::PLAIN || self.words == 1 {
             self.routers[router].active |= 1 << (port & 63);
         } else {
             self.wide_active[router * self.words + (port >> 6)] |= 1 << (port & 63);
@@ -187,8 +188,8 @@ impl Fabric {
 
     /// Returns a word of the mask of a router's active outputs.
     #[inline(always)]
-    pub(crate) fn active<const PLAIN: bool>(&self, router: usize, word: usize) -> u64 {
-        if PLAIN || self.words == 1 {
+    pub(crate) fn active<P: Profile>(&self, router: usize, word: usize) -> u64 {
+        if P::PLAIN || self.words == 1 {
             self.routers[router].active
         } else {
             self.wide_active[router * self.words + word]
@@ -197,9 +198,9 @@ impl Fabric {
 
     /// Clears and returns a word of the mask of a router's active outputs.
     #[inline(always)]
-    pub(crate) fn take_active<const PLAIN: bool>(&mut self, router: usize, word: usize) -> u64 {
+    pub(crate) fn take_active<P: Profile>(&mut self, router: usize, word: usize) -> u64 {
         std::mem::take(match self.words {
-            _ if PLAIN => &mut self.routers[router].active,
+            _ if P::PLAIN => &mut self.routers[router].active,
             1 => &mut self.routers[router].active,
             words => &mut self.wide_active[router * words + word],
         })

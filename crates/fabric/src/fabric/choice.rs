@@ -9,11 +9,12 @@ use units::{Draw, PortId, VcClass};
 use super::{Arrival, Fabric};
 use crate::catalogue::CreditRule;
 use crate::port::OutputPort;
+use crate::profile::Profile;
 
 impl Fabric {
     /// Decides the output of an arrival, and counts it as waiting for that output.
     #[inline(always)]
-    pub(crate) fn decide<const PLAIN: bool>(&mut self, arrival: &mut Arrival) {
+    pub(crate) fn decide<P: Profile>(&mut self, arrival: &mut Arrival) {
         let Arrival { id, base, port, vc, packet, .. } = *arrival;
         let vc_class = if self.reads_class { self.class_of(base, port, vc) } else { vc };
         let place = &mut self.pool[packet];
@@ -22,15 +23,15 @@ impl Fabric {
         let route = self.routing.route(id, &mut hop);
         place.hops += 1;
         place.state = hop.state;
-        let per_crosspoint = !PLAIN && self.rule == CreditRule::PerCrosspoint;
+        let per_crosspoint = !P::PLAIN && self.rule == CreditRule::PerCrosspoint;
         // If credits are counted per crosspoint, the upstream router has chosen.
         let mut out = if per_crosspoint { place.out } else { route.first().0 };
         let (mut class, bytes) = (route.vc_class.0, place.bytes);
         place.leave_by(out, class);
-        if !per_crosspoint && (route.count != 1 || (!PLAIN && route.choice == Choice::Escape)) {
+        if !per_crosspoint && (route.count != 1 || (!P::PLAIN && route.choice == Choice::Escape)) {
             // A copy, so that the arrival itself need not lie in memory.
             let chosen = Arrival { out, class, bytes, ..*arrival };
-            (out, class) = self.choose_output::<PLAIN>(chosen, &route, Hop { state: before, ..hop });
+            (out, class) = self.choose_output::<P>(chosen, &route, Hop { state: before, ..hop });
         }
         (arrival.bytes, arrival.class, arrival.out) = (bytes, class, out);
         self.outputs[base as usize + usize::from(out)].queued += u64::from(bytes);
@@ -46,9 +47,9 @@ impl Fabric {
 
     /// Chooses one of several outputs. Returns it and the class of virtual channels.
     #[inline(never)]
-    fn choose_output<const PLAIN: bool>(&mut self, mut arrival: Arrival, route: &Route, hop: Hop) -> (u16, u8) {
+    fn choose_output<P: Profile>(&mut self, mut arrival: Arrival, route: &Route, hop: Hop) -> (u16, u8) {
         let arrival = &mut arrival;
-        if !PLAIN && route.choice == Choice::Escape {
+        if !P::PLAIN && route.choice == Choice::Escape {
             self.choose_or_escape(arrival, route, &hop);
         } else if route.choice == Choice::Ugal {
             self.weigh(arrival, hop);

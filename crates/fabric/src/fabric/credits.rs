@@ -11,6 +11,7 @@ use crate::event_kind;
 use crate::fabric::links::Outgoing;
 use crate::packet::UNDECIDED;
 use crate::port::{FarEnd, OutputPort};
+use crate::profile::Profile;
 
 /// Buffer space that a packet holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,12 +134,12 @@ impl Fabric {
 
     /// Takes in the credits of an instant, and marks the outputs that waited for one.
     #[inline(never)]
-    pub(crate) fn take_credits<const PLAIN: bool>(&mut self, events: &[Event]) {
+    pub(crate) fn take_credits<P: Profile>(&mut self, events: &[Event]) {
         let shift = self.credit_shift;
         for &Event { target: counter, arg: bytes } in events {
             let (output, slot) = ((counter >> shift) as usize, counter & ((1 << shift) - 1));
             let port = &mut self.outputs[output];
-            let credit = if PLAIN || self.far_credits.is_empty() {
+            let credit = if P::PLAIN || self.far_credits.is_empty() {
                 &mut port.credits[slot as usize]
             } else {
                 &mut self.far_credits[counter as usize]
@@ -147,7 +148,7 @@ impl Fabric {
             debug_assert!(*credit <= self.plan.depth_beyond(port), "more credit than there is room");
             if port.flags & OutputPort::WAITING_FOR_CREDIT != 0 {
                 port.flags &= !OutputPort::WAITING_FOR_CREDIT;
-                self.mark_owner::<PLAIN>(output);
+                self.mark_owner::<P>(output);
             }
         }
     }
@@ -169,7 +170,7 @@ impl Fabric {
     /// Frees the space of a packet that leaves, for every architecture, credit rule and channel: now, or when the
     /// packet's tail allows it. Shared space is freed with the last packet that shares it.
     #[inline(always)]
-    pub(crate) fn release_buffer<const PLAIN: bool>(
+    pub(crate) fn release_buffer<P: Profile>(
         &mut self,
         buffers: &mut impl Buffers,
         space: Space,
@@ -178,7 +179,7 @@ impl Fabric {
     ) {
         let Leaving { packet, bytes, time, tail_in } = leaving;
         let mut after = match self.plan.credit_return {
-            _ if PLAIN || self.frees_at_head => 0,
+            _ if P::PLAIN || self.frees_at_head => 0,
             // The next packet must not come in faster than this one goes out.
             CreditReturn::Head => {
                 let class = self.inputs[(space.input >> self.vc_shift) as usize].class;
@@ -193,7 +194,7 @@ impl Fabric {
             after = free_at - now;
         }
         if after == 0 {
-            self.free::<PLAIN>(buffers, space, bytes, now);
+            self.free::<P>(buffers, space, bytes, now);
         } else {
             self.wheel.insert(now + after, event_kind::FREE, buffers.number(space), bytes);
         }
@@ -201,10 +202,10 @@ impl Fabric {
 
     /// Frees space now, and returns the credit for it.
     #[inline(always)]
-    pub(crate) fn free<const PLAIN: bool>(&mut self, buffers: &mut impl Buffers, space: Space, bytes: u32, now: u64) {
+    pub(crate) fn free<P: Profile>(&mut self, buffers: &mut impl Buffers, space: Space, bytes: u32, now: u64) {
         let credit = buffers.dequeue_bytes(space, bytes);
         if credit > 0 {
-            self.return_credit::<PLAIN>(space, credit, now);
+            self.return_credit::<P>(space, credit, now);
         }
     }
 
@@ -217,10 +218,10 @@ impl Fabric {
 
     /// Returns credit for an input's buffer to the upstream output.
     #[inline(always)]
-    pub(crate) fn return_credit<const PLAIN: bool>(&mut self, space: Space, bytes: u32, now: u64) {
+    pub(crate) fn return_credit<P: Profile>(&mut self, space: Space, bytes: u32, now: u64) {
         let port = (space.input >> self.vc_shift) as usize;
         // Counters that lie with their ports are numbered by virtual channel.
-        let slot = if PLAIN { space.input & ((1 << self.vc_shift) - 1) } else { self.slot_of(space) };
+        let slot = if P::PLAIN { space.input & ((1 << self.vc_shift) - 1) } else { self.slot_of(space) };
         self.return_credit_of(port, slot, bytes, now);
     }
 
@@ -283,9 +284,9 @@ impl Fabric {
 
     /// Returns whether a virtual channel has credit for `bytes` bytes.
     #[inline(always)]
-    pub(crate) fn has_credit<const PLAIN: bool>(&self, output: usize, vc: u8, bytes: u32) -> bool {
-        let slot = if PLAIN || self.stations.is_empty() { vc } else { self.slot_beyond(output, vc) };
-        if PLAIN {
+    pub(crate) fn has_credit<P: Profile>(&self, output: usize, vc: u8, bytes: u32) -> bool {
+        let slot = if P::PLAIN || self.stations.is_empty() { vc } else { self.slot_beyond(output, vc) };
+        if P::PLAIN {
             return self.outputs[output].credits[usize::from(slot)] >= bytes as i32;
         }
         self.credit(output, u32::from(slot)) >= bytes as i32
@@ -300,8 +301,8 @@ impl Fabric {
 
     /// Returns whether an output's link is free and a virtual channel has credit for `bytes` bytes.
     #[inline(always)]
-    pub(crate) fn can_send<const PLAIN: bool>(&self, output: usize, (vc, bytes): (u8, u32), now: u64) -> bool {
-        self.outputs[output].free_at <= now && self.has_credit::<PLAIN>(output, vc, bytes)
+    pub(crate) fn can_send<P: Profile>(&self, output: usize, (vc, bytes): (u8, u32), now: u64) -> bool {
+        self.outputs[output].free_at <= now && self.has_credit::<P>(output, vc, bytes)
     }
 
     /// Returns the virtual channel of a class with the most credit, the lowest in a tie, and its credit, if it has room

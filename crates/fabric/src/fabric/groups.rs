@@ -15,6 +15,7 @@ use crate::event_kind;
 use crate::fabric::wakes::notify;
 use crate::packet::{NONE, Packet};
 use crate::port::FarEnd;
+use crate::profile::General;
 use crate::stations::combine::{Contribution, UnitPlace};
 use crate::tag::{GroupTag, TreeStage};
 use crate::target::{TreePacket, TreeWork};
@@ -243,7 +244,7 @@ impl Fabric {
         self.context.counters.combined(&self.pool[packet]);
         self.pool.free(packet);
         let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
-        self.return_credit::<false>(super::Space { input, part: 0 }, bytes, now);
+        self.return_credit::<General>(super::Space { input, part: 0 }, bytes, now);
     }
 
     /// Notes that a combine unit begins to receive a packet.

@@ -7,6 +7,7 @@ use crate::event_kind;
 use crate::fabric::wakes::notify;
 use crate::packet::{Packet, UNDECIDED};
 use crate::port::{FarEnd, OutputPort};
+use crate::profile::{General, Profile};
 use crate::traffic::TrafficEvent;
 use units::PlaneId;
 
@@ -47,19 +48,19 @@ const FROM_SOURCE: bool = false;
 impl Fabric {
     /// Sends a packet on a virtual channel. The link must be free, and the credit must suffice.
     #[inline(always)]
-    pub(crate) fn transmit<const WAITED: bool, const PLAIN: bool>(
+    pub(crate) fn transmit<const WAITED: bool, P: Profile>(
         &mut self,
         output: usize,
         outgoing: Outgoing,
         now: u64,
     ) -> Sent {
         let Outgoing { packet, bytes, vc } = outgoing;
-        if !PLAIN && !self.sent_by_job.is_empty() {
+        if !P::PLAIN && !self.sent_by_job.is_empty() {
             self.count_for_job(output, packet, bytes);
         } else if WAITED {
             self.context.counters.transmitted();
         }
-        if !PLAIN && !self.reserved.is_empty() {
+        if !P::PLAIN && !self.reserved.is_empty() {
             self.release_reservation(output, packet);
         }
         let port = &mut self.outputs[output];
@@ -70,7 +71,7 @@ impl Fabric {
             self.odd_times[port.class.0 as usize].of(bytes, port.class, &self.plan)
         };
         let head = now + class.delay;
-        let port = if PLAIN {
+        let port = if P::PLAIN {
             port
         } else {
             time = self.time_until_tail(output, packet, (time, bytes), now);
@@ -89,7 +90,7 @@ impl Fabric {
             return Sent { time, more };
         };
         let input = target << self.vc_shift | u32::from(vc);
-        if PLAIN || self.far_credits.is_empty() {
+        if P::PLAIN || self.far_credits.is_empty() {
             let credit = &mut port.credits[usize::from(vc)];
             *credit -= bytes as i32;
             debug_assert!(*credit >= 0, "sent without credit");
@@ -97,12 +98,12 @@ impl Fabric {
             self.spend_far_credit(output, outgoing);
         }
         if partition == self.part {
-            self.enter_router::<PLAIN>(input, packet, (head, time));
+            self.enter_router::<P>(input, packet, (head, time));
         } else {
-            let tail = (!PLAIN && self.tracks_tails).then_some(time);
+            let tail = (!P::PLAIN && self.tracks_tails).then_some(time);
             let mail = &mut self.context.outbox[partition as usize];
             mail.packet((head, tail), input, self.pool[packet]);
-            if !PLAIN && self.reports_deliveries {
+            if !P::PLAIN && self.reports_deliveries {
                 mail.mark(self.marks[packet as usize]);
             }
             if let Some(set) = self.pool[packet].set() {
@@ -134,9 +135,9 @@ impl Fabric {
     /// Returns whether a packet that has been decided for an output is the only one of its router that waits for the
     /// channel, the link is free, and the packet's buffer would be freed as its head leaves.
     #[inline(always)]
-    pub(crate) fn may_bypass<const PLAIN: bool>(&self, output: usize, bytes: u32, now: u64) -> bool {
+    pub(crate) fn may_bypass<P: Profile>(&self, output: usize, bytes: u32, now: u64) -> bool {
         let port = &self.outputs[output];
-        port.queued == u64::from(bytes) && port.free_at <= now && (PLAIN || self.bypasses)
+        port.queued == u64::from(bytes) && port.free_at <= now && (P::PLAIN || self.bypasses)
     }
 
     /// Returns the state of an output with an idle link and idle buffers, for a packet of a class. Requires credits
@@ -157,15 +158,15 @@ impl Fabric {
 
     /// Sends a new arrival on without queueing it, and returns the credit for the buffer that it does not take.
     #[inline(always)]
-    pub(crate) fn send_on<const PLAIN: bool>(&mut self, arrival: &Arrival, vc: u8, now: u64) {
+    pub(crate) fn send_on<P: Profile>(&mut self, arrival: &Arrival, vc: u8, now: u64) {
         let Arrival { base, port, packet, out, bytes, .. } = *arrival;
-        self.transmit::<QUEUED, PLAIN>(base as usize + usize::from(out), Outgoing { packet, bytes, vc }, now);
+        self.transmit::<QUEUED, P>(base as usize + usize::from(out), Outgoing { packet, bytes, vc }, now);
         let port = base + u32::from(port);
-        if PLAIN {
+        if P::PLAIN {
             return self.return_credit_of(port as usize, u32::from(arrival.vc), bytes, now);
         }
         let space = Space { input: port << self.vc_shift | u32::from(arrival.vc), part: 0 };
-        self.return_credit::<PLAIN>(space, bytes, now);
+        self.return_credit::<P>(space, bytes, now);
     }
 
     /// Handles a packet sent over a channel that does not lead to a router. Its tail arrives at tick `at`.
@@ -190,9 +191,9 @@ impl Fabric {
     /// Lets a packet go through the pipeline of a router: its head reaches an input, given as (port, virtual channel)
     /// in one number, at tick `head`, and its tail `time` ticks later.
     #[inline(always)]
-    fn enter_router<const PLAIN: bool>(&mut self, input: u32, packet: u32, (head, time): (u64, u64)) {
+    fn enter_router<P: Profile>(&mut self, input: u32, packet: u32, (head, time): (u64, u64)) {
         let at = head + self.router_delay;
-        if !PLAIN && self.tracks_tails {
+        if !P::PLAIN && self.tracks_tails {
             self.tails[packet as usize] = at + time;
         }
         self.wheel.insert(at, event_kind::ARRIVAL, input, packet);
@@ -212,7 +213,7 @@ impl Fabric {
             if let Some(mark) = mail.mark_of(number) {
                 self.mark_packet(place, mark);
             }
-            self.enter_router::<false>(input, place, times);
+            self.enter_router::<General>(input, place, times);
         }
         drop((sets, tags));
         for (at, counter, bytes) in mail.credits() {
@@ -246,16 +247,16 @@ impl Fabric {
 
     /// Returns the time until a packet's tail has come in, in ticks. 0 if it cannot matter.
     #[inline(always)]
-    pub(crate) fn tail_in<const PLAIN: bool>(&self, packet: u32, now: u64) -> u64 {
-        if !PLAIN && self.tracks_tails { self.tails[packet as usize].saturating_sub(now) } else { 0 }
+    pub(crate) fn tail_in<P: Profile>(&self, packet: u32, now: u64) -> u64 {
+        if !P::PLAIN && self.tracks_tails { self.tails[packet as usize].saturating_sub(now) } else { 0 }
     }
 
     /// Lets a node's packet enter the network.
     #[inline(always)]
-    pub(crate) fn inject<const PLAIN: bool>(&mut self, output: usize, outgoing: Outgoing, now: u64) {
+    pub(crate) fn inject<P: Profile>(&mut self, output: usize, outgoing: Outgoing, now: u64) {
         debug_assert!(self.outputs[output].flags & OutputPort::INJECTION != 0, "not an injection channel");
         self.context.counters.injected(&self.pool[outgoing.packet]);
-        self.transmit::<FROM_SOURCE, PLAIN>(output, outgoing, now);
+        self.transmit::<FROM_SOURCE, P>(output, outgoing, now);
     }
 
     /// Sends a combine unit's result into its router. It is at the crossbar a cycle later, because the unit has already

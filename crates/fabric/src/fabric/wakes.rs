@@ -3,6 +3,7 @@
 use super::Fabric;
 use crate::event_kind;
 use crate::port::OutputPort;
+use crate::profile::Profile;
 
 /// Kinds of notifications of the traffic, as the argument of an event of kind `TRAFFIC`.
 pub(crate) mod notify {
@@ -42,8 +43,8 @@ impl Fabric {
 
     /// Handles the wake-up of an output's link.
     #[inline(always)]
-    pub(crate) fn link_woken<const PLAIN: bool>(&mut self, output: usize) {
+    pub(crate) fn link_woken<P: Profile>(&mut self, output: usize) {
         self.outputs[output].flags &= !OutputPort::LINK_EVENT_PENDING;
-        self.mark_owner::<PLAIN>(output);
+        self.mark_owner::<P>(output);
     }
 }

@@ -11,6 +11,7 @@ pub mod voq;
 use crate::fabric::{Arrival, Buffers, Fabric};
 use crate::packet::NONE;
 use crate::prefetch::Prefetch;
+use crate::profile::Profile;
 
 pub use crate::fabric::Space;
 
@@ -30,10 +31,10 @@ pub trait Routers: Buffers + Prefetch + Send {
         true
     }
     /// Queues a packet that has left the pipeline and whose output is decided.
-    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
+    fn enqueue<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64);
     /// Queues the copies of a multicast packet that has left the pipeline: at least two, each with a different output
     /// or class.
-    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64);
+    fn enqueue_copies<P: Profile>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64);
     /// Returns whether the `arrivals` packets of this instant may take the `bypass`. Called once in an instant. It does
     /// not affect results.
     #[inline(always)]
@@ -44,15 +45,15 @@ pub trait Routers: Buffers + Prefetch + Send {
     /// `serve` would send it in this instant too. Returns whether it was sent; if not, nothing has changed. The outputs
     /// of all arrivals at the router in this instant must have been decided.
     #[inline(always)]
-    fn bypass<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _arrival: &Arrival, _now: u64) -> bool {
+    fn bypass<P: Profile>(&mut self, _fabric: &mut Fabric, _arrival: &Arrival, _now: u64) -> bool {
         false
     }
     /// Handles a requested wake-up of a side of the crossbar (`OUTPUT_SIDE` or `INPUT_SIDE`) that has become free.
-    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: usize);
+    fn side_woken<P: Profile>(&mut self, fabric: &mut Fabric, port: usize, side: usize);
     /// Handles space that was freed some time after its packet left.
     fn space_freed(&mut self, _fabric: &mut Fabric, _space: Space, _now: u64) {}
     /// Sends all packets of a router that can be sent.
-    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64);
+    fn serve<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64);
     /// Iterates over the packets at the fronts of an input's queues. `input` is (port, virtual channel) in one number.
     /// An empty queue gives `NONE`. If inputs share queues, all packets of the input are given.
     fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a;

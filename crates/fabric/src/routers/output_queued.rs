@@ -24,6 +24,7 @@ use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, S
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
+use crate::profile::Profile;
 use crate::routers::Routers;
 use crate::routers::arbiter::{ArbitrationContext, Last, RequestTable};
 use crate::routers::crosspoint::{Column, Crosspoint};
@@ -100,7 +101,7 @@ impl OutputQueued {
 
     /// Sends the next packet of an output, if the link is free and one has credit.
     #[inline(always)]
-    fn send<const PLAIN: bool>(&mut self, fabric: &mut Fabric, (router, base, out): (usize, usize, usize), now: u64) {
+    fn send<P: Profile>(&mut self, fabric: &mut Fabric, (router, base, out): (usize, usize, usize), now: u64) {
         let output = base + out;
         let port = &fabric.outputs[output];
         if port.queued == 0 {
@@ -117,7 +118,7 @@ impl OutputQueued {
         let picked = self.requests.pick(fabric, turn, &column);
         match picked {
             Some((candidate, vc)) => {
-                self.depart::<PLAIN>(fabric, Departure { output, candidate, input: first + candidate, out, vc }, now)
+                self.depart::<P>(fabric, Departure { output, candidate, input: first + candidate, out, vc }, now)
             }
             None => fabric.block(output),
         }
@@ -125,32 +126,32 @@ impl OutputQueued {
 
     /// Removes the first packet from a crosspoint and sends it.
     #[inline(always)]
-    fn depart<const PLAIN: bool>(&mut self, fabric: &mut Fabric, departure: Departure, now: u64) {
+    fn depart<P: Profile>(&mut self, fabric: &mut Fabric, departure: Departure, now: u64) {
         let Departure { output, candidate, input, out, vc } = departure;
         let crosspoint = &mut self.crosspoints[input * self.row + out];
         let packet = crosspoint.queue.head();
         let bytes = fabric.pool[packet].bytes;
         crosspoint.queue.pop(&fabric.pool);
         self.requests.serve(output, candidate, crosspoint.queue.is_empty());
-        let Sent { time, more } = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
+        let Sent { time, more } = fabric.transmit::<QUEUED, P>(output, Outgoing { packet, bytes, vc }, now);
         if more {
             fabric.wake_at(output, now + time);
         }
         let space = Space { input: input as u32, part: out as u32 };
-        fabric.release_buffer::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.release_buffer::<P>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
     /// Puts a packet into a crosspoint, and returns the bytes that the crosspoint then holds. `counts` is false for a
     /// further copy of the packet before it there.
     #[inline(always)]
-    fn insert<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, counts: bool) -> u32 {
+    fn insert<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, counts: bool) -> u32 {
         let Arrival { router, base, port, vc, packet, out, bytes, .. } = *arrival;
         let (base, out) = (base as usize, usize::from(out));
         let candidate = usize::from(port) << self.vc_shift | usize::from(vc);
         let input = (base << self.vc_shift) + candidate;
         let was_empty = self.requests.add(base + out, candidate);
         let crosspoint = &mut self.crosspoints[input * self.row + out];
-        fabric.activate::<PLAIN>(router as usize, out);
+        fabric.activate::<P>(router as usize, out);
         if was_empty && fabric.holds_only_queued() {
             // Written without being read: there are many crosspoints, and most are not in a near cache.
             *crosspoint = Crosspoint { queue: Queue::of(packet), held: bytes };
@@ -165,7 +166,7 @@ impl OutputQueued {
     /// Counts a packet of `bytes` bytes that takes `added` bytes in a row, and returns the credit that the packet
     /// turns out not to have needed to the upstream output. `own` describes the fullest of the packet's crosspoints.
     #[inline(always)]
-    fn occupy<const PLAIN: bool>(
+    fn occupy<P: Profile>(
         &mut self,
         fabric: &mut Fabric,
         input: usize,
@@ -178,7 +179,7 @@ impl OutputQueued {
         row.as_full = if rise > 0 { 0 } else { row.as_full } + if own.held >= row.fullest { own.count } else { 0 };
         row.fullest += rise;
         if rise < bytes {
-            fabric.return_credit::<PLAIN>(Space { input: input as u32, part: 0 }, bytes - rise, now);
+            fabric.return_credit::<P>(Space { input: input as u32, part: 0 }, bytes - rise, now);
         }
     }
 }
@@ -256,22 +257,22 @@ impl Routers for OutputQueued {
     }
 
     #[inline(always)]
-    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
-        let held = self.insert::<PLAIN>(fabric, arrival, true);
+    fn enqueue<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+        let held = self.insert::<P>(fabric, arrival, true);
         let (input, bytes) = (self.input_of(arrival), arrival.bytes);
         if self.rule == CreditRule::RowMinimum {
-            self.occupy::<PLAIN>(fabric, input, (Fullest { held, count: 1 }, bytes, u64::from(bytes)), now);
+            self.occupy::<P>(fabric, input, (Fullest { held, count: 1 }, bytes, u64::from(bytes)), now);
         } else if self.rule == CreditRule::RowCounter {
             self.rows[input].held += u64::from(bytes);
         }
     }
 
-    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
+    fn enqueue_copies<P: Profile>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
         let Some(first) = copies.first() else { return };
         let (input, bytes) = (self.input_of(first), first.bytes);
         if self.rule != CreditRule::RowMinimum {
             for copy in copies {
-                self.insert::<PLAIN>(fabric, copy, true);
+                self.insert::<P>(fabric, copy, true);
             }
             self.rows[input].held += u64::from(bytes);
             return fabric.share_space(copies.iter().map(|copy| copy.packet));
@@ -281,7 +282,7 @@ impl Routers for OutputQueued {
         for alike in copies.chunk_by(|one, other| one.out == other.out) {
             let mut held = 0;
             for (number, copy) in alike.iter().enumerate() {
-                held = self.insert::<PLAIN>(fabric, copy, number == 0).max(held);
+                held = self.insert::<P>(fabric, copy, number == 0).max(held);
             }
             fullest = fullest.and(held);
             if alike.len() > 1 {
@@ -289,30 +290,30 @@ impl Routers for OutputQueued {
             }
             added += u64::from(bytes);
         }
-        self.occupy::<PLAIN>(fabric, input, (fullest, bytes, added), now);
+        self.occupy::<P>(fabric, input, (fullest, bytes, added), now);
     }
 
     #[inline(always)]
-    fn bypass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
+    fn bypass<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
         let Arrival { base, port, vc, packet, out, class, bytes, .. } = *arrival;
         let output = base as usize + usize::from(out);
-        if !fabric.may_bypass::<PLAIN>(output, bytes, now) {
+        if !fabric.may_bypass::<P>(output, bytes, now) {
             return false;
         }
         let Some(to) = fabric.ready_vc(output, packet, (class, bytes)) else { return false };
         self.requests.bypass(output, usize::from(port) << self.vc_shift | usize::from(vc));
-        fabric.send_on::<PLAIN>(arrival, to, now);
+        fabric.send_on::<P>(arrival, to, now);
         true
     }
 
-    fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: usize) {}
+    fn side_woken<P: Profile>(&mut self, _fabric: &mut Fabric, _port: usize, _side: usize) {}
 
     #[inline(never)]
-    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    fn serve<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
-        for word in 0..if PLAIN { 1 } else { fabric.words } {
-            for bit in Bits(fabric.take_active::<PLAIN>(router, word)) {
-                self.send::<PLAIN>(fabric, (router, base, word * 64 + bit), now);
+        for word in 0..if P::PLAIN { 1 } else { fabric.words } {
+            for bit in Bits(fabric.take_active::<P>(router, word)) {
+                self.send::<P>(fabric, (router, base, word * 64 + bit), now);
             }
         }
     }

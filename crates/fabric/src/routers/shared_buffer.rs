@@ -30,6 +30,7 @@ use crate::fabric::{Arrival, Buffers, Fabric, Leaving, LocalRouter, Outgoing, QU
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::prefetch::Prefetch;
+use crate::profile::{General, Profile};
 use crate::routers::Routers;
 use crate::routers::arbiter::{ArbitrationContext, Candidates, Last, RequestTable, in_turn};
 
@@ -134,13 +135,13 @@ impl SharedBuffer {
     }
 
     /// Appends a packet to its queue, in reserved space so far. Returns the router and the queue.
-    fn push<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, stays: bool) -> (usize, usize) {
+    fn push<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, stays: bool) -> (usize, usize) {
         let Arrival { router, base, packet, out, class, .. } = *arrival;
         let (router, output) = (router as usize, base as usize + usize::from(out));
         let queue = output << self.class_shift | usize::from(class);
         self.queues[queue].queue.push(&mut fabric.pool, packet);
         self.requests.add(output, usize::from(class));
-        fabric.activate::<PLAIN>(router, usize::from(out));
+        fabric.activate::<P>(router, usize::from(out));
         let claim = Claim { space: self.reserved_of(arrival), next: NONE, stays };
         if self.claims.len() <= packet as usize {
             self.claims.resize(packet as usize + 1, claim);
@@ -200,7 +201,7 @@ impl SharedBuffer {
             self.reserved[space.input as usize] -= bytes;
             self.admit(router, queue, (packet, bytes));
             self.last[router] = local as u32;
-            fabric.return_credit::<false>(space, bytes, now);
+            fabric.return_credit::<General>(space, bytes, now);
         }
     }
 
@@ -222,7 +223,7 @@ impl SharedBuffer {
 
     /// Sends the next packet of an output, if the link is free and a class has credit.
     #[inline(always)]
-    fn send<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, output: usize, now: u64) {
+    fn send<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, output: usize, now: u64) {
         if !self.requests.any(output) {
             return;
         }
@@ -234,14 +235,14 @@ impl SharedBuffer {
         let turn = ArbitrationContext { rule: self.arbitration, router, output };
         let picked = self.requests.pick(fabric, turn, &heads);
         match picked {
-            Some((class, vc)) => self.depart::<PLAIN>(fabric, (router, output), (class, vc), now),
+            Some((class, vc)) => self.depart::<P>(fabric, (router, output), (class, vc), now),
             None => fabric.block(output),
         }
     }
 
     /// Removes the first packet from the queue of a class and sends it.
     #[inline(always)]
-    fn depart<const PLAIN: bool>(
+    fn depart<P: Profile>(
         &mut self,
         fabric: &mut Fabric,
         (router, output): (usize, usize),
@@ -257,11 +258,11 @@ impl SharedBuffer {
         if space.part == RESERVED && !self.claims[packet as usize].stays {
             self.forget_first(fabric, router, output << self.class_shift | class);
         }
-        let Sent { time, more } = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
+        let Sent { time, more } = fabric.transmit::<QUEUED, P>(output, Outgoing { packet, bytes, vc }, now);
         if more {
             fabric.wake_at(output, now + time);
         }
-        fabric.release_buffer::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.release_buffer::<P>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
         self.admit_waiting(fabric, router, now);
     }
 }
@@ -326,23 +327,23 @@ impl Buffers for SharedBuffer {
 impl Prefetch for SharedBuffer {}
 
 impl Routers for SharedBuffer {
-    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+    fn enqueue<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let Arrival { packet, bytes, .. } = *arrival;
-        let (router, queue) = self.push::<PLAIN>(fabric, arrival, false);
+        let (router, queue) = self.push::<P>(fabric, arrival, false);
         if self.queues[queue].waiting.is_none() && self.admits(router, queue, bytes) {
             self.admit(router, queue, (packet, bytes));
-            fabric.return_credit::<PLAIN>(self.reserved_of(arrival), bytes, now);
+            fabric.return_credit::<P>(self.reserved_of(arrival), bytes, now);
         } else {
             self.reserve(fabric, router, queue, (packet, bytes));
         }
     }
 
-    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
+    fn enqueue_copies<P: Profile>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
         let Some(first) = copies.first() else { return };
         let (bytes, router) = (first.bytes, first.router as usize);
         fabric.share_space(copies.iter().map(|copy| copy.packet));
         let is_admitted = copies.iter().fold(true, |all, copy| {
-            let (_, queue) = self.push::<PLAIN>(fabric, copy, true);
+            let (_, queue) = self.push::<P>(fabric, copy, true);
             all && self.queues[queue].waiting.is_none() && self.admits(router, queue, bytes)
         });
         if !is_admitted {
@@ -355,7 +356,7 @@ impl Routers for SharedBuffer {
             let output = copy.base as usize + usize::from(copy.out);
             self.count_in(output << self.class_shift | usize::from(copy.class), (copy.packet, bytes));
         }
-        fabric.return_credit::<PLAIN>(self.reserved_of(first), bytes, now);
+        fabric.return_credit::<P>(self.reserved_of(first), bytes, now);
     }
 
     fn space_freed(&mut self, fabric: &mut Fabric, space: Space, now: u64) {
@@ -365,14 +366,14 @@ impl Routers for SharedBuffer {
         }
     }
 
-    fn side_woken<const PLAIN: bool>(&mut self, _fabric: &mut Fabric, _port: usize, _side: usize) {}
+    fn side_woken<P: Profile>(&mut self, _fabric: &mut Fabric, _port: usize, _side: usize) {}
 
     #[inline(never)]
-    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    fn serve<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
-        for word in 0..if PLAIN { 1 } else { fabric.words } {
-            for bit in Bits(fabric.take_active::<PLAIN>(router, word)) {
-                self.send::<PLAIN>(fabric, router, base + word * 64 + bit, now);
+        for word in 0..if P::PLAIN { 1 } else { fabric.words } {
+            for bit in Bits(fabric.take_active::<P>(router, word)) {
+                self.send::<P>(fabric, router, base + word * 64 + bit, now);
             }
         }
     }

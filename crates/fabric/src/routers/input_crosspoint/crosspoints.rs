@@ -5,6 +5,7 @@
 use super::{InputCrosspointQueued, Place};
 use crate::fabric::{Fabric, LocalRouter, Outgoing, QUEUED, Sent};
 use crate::packet::NONE;
+use crate::profile::Profile;
 use crate::routers::arbiter::{ArbitrationContext, Side};
 use crate::routers::crosspoint::Column;
 
@@ -70,7 +71,7 @@ impl InputCrosspointQueued {
 
     /// Sends the next packet from an output's crosspoints, if the link is free and one has credit.
     #[inline(always)]
-    pub(super) fn send_out<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, out: usize, now: u64) {
+    pub(super) fn send_out<P: Profile>(&mut self, fabric: &mut Fabric, place: Place, out: usize, now: u64) {
         let Place { router, base } = place;
         let output = base + out;
         let port = &fabric.outputs[output];
@@ -95,7 +96,7 @@ impl InputCrosspointQueued {
         let is_empty = crosspoint.queue.is_empty();
         self.columns.serve(output, candidate, is_empty);
         self.note_leaving(output, candidate, bytes);
-        let Sent { time, more } = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
+        let Sent { time, more } = fabric.transmit::<QUEUED, P>(output, Outgoing { packet, bytes, vc }, now);
         if more {
             fabric.wake_at(output, now + time);
         }

@@ -4,6 +4,7 @@ use super::{InputCrosspointQueued, Place};
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric, Leaving as FromInput, Space};
 use crate::packet::{NONE, Packet};
+use crate::profile::Profile;
 use crate::routers::arbiter::{ArbitrationContext, Candidates, Side};
 
 /// Input side of the crossbar.
@@ -74,7 +75,7 @@ impl InputCrosspointQueued {
 
     /// Queues a packet that has arrived.
     #[inline(always)]
-    pub(super) fn push<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival) {
+    pub(super) fn push<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival) {
         let Arrival { router, base, port, packet, out, .. } = *arrival;
         let local = usize::from(port);
         let port = base as usize + local;
@@ -84,12 +85,12 @@ impl InputCrosspointQueued {
         self.inputs.add(port, candidate);
         self.mark_input(router as usize, local);
         // The output may be busy for a crosspoint that the packet finds full.
-        fabric.activate::<PLAIN>(router as usize, usize::from(out));
+        fabric.activate::<P>(router as usize, usize::from(out));
     }
 
     /// Lets a free input send the next of its heads to its crosspoints that have room.
     #[inline(always)]
-    pub(super) fn send_in<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, local: usize, now: u64) {
+    pub(super) fn send_in<P: Profile>(&mut self, fabric: &mut Fabric, place: Place, local: usize, now: u64) {
         let port = place.base + local;
         let (side, has_packets) = self.inputs.side(port);
         if !has_packets {
@@ -102,7 +103,7 @@ impl InputCrosspointQueued {
         let heads = Heads { routers: self, base: place.base, port, now };
         // If none is ready, the input is tried again when a crosspoint has room again.
         let Some((candidate, _)) = self.inputs.pick(fabric, turn, &heads) else { return };
-        let time = self.cross::<PLAIN>(fabric, place, (port, candidate), now);
+        let time = self.cross::<P>(fabric, place, (port, candidate), now);
         let is_empty = self.queues[self.queue_of(port, candidate)].is_empty();
         self.inputs.serve(port, candidate, is_empty);
         self.inputs.side_mut(port).free_at = now + time;
@@ -114,7 +115,7 @@ impl InputCrosspointQueued {
     /// Sends the copies of the head of a queue that have room, and returns the time for which the input is busy, in
     /// ticks.
     #[inline(always)]
-    fn cross<const PLAIN: bool>(
+    fn cross<P: Profile>(
         &mut self,
         fabric: &mut Fabric,
         Place { router, base }: Place,
@@ -135,12 +136,12 @@ impl InputCrosspointQueued {
             self.queues[queue].remove(&mut fabric.pool, packet);
             fabric.pool[packet].next = NONE;
             let class = fabric.outputs[base + usize::from(out)].class;
-            let (time, tail_in) = (fabric.time_on(class, bytes), fabric.tail_in::<PLAIN>(packet, now));
+            let (time, tail_in) = (fabric.time_on(class, bytes), fabric.tail_in::<P>(packet, now));
             busy = busy.max(time);
             self.enter(fabric, (base, input), (packet, bytes));
-            fabric.activate::<PLAIN>(router, usize::from(out));
+            fabric.activate::<P>(router, usize::from(out));
             let space = Space { input: input as u32, part: 0 };
-            fabric.release_buffer::<PLAIN>(self, space, FromInput { packet, bytes, time, tail_in }, now);
+            fabric.release_buffer::<P>(self, space, FromInput { packet, bytes, time, tail_in }, now);
         }
         busy
     }
@@ -156,14 +157,11 @@ impl InputCrosspointQueued {
 
     /// Sends a new arrival through its input and crosspoint, if nothing blocks it. Returns whether it was sent.
     #[inline(always)]
-    pub(super) fn pass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
+    pub(super) fn pass<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
         let Arrival { base, port, vc, packet, out, class, bytes, .. } = *arrival;
         let (input, output) = (base as usize + usize::from(port), base as usize + usize::from(out));
         let (side, has_packets) = self.inputs.side(input);
-        if has_packets
-            || side.free_at > now
-            || !fabric.may_bypass::<PLAIN>(output, bytes, now)
-            || !fabric.shares_no_space()
+        if has_packets || side.free_at > now || !fabric.may_bypass::<P>(output, bytes, now) || !fabric.shares_no_space()
         {
             return false;
         }
@@ -173,7 +171,7 @@ impl InputCrosspointQueued {
         self.inputs.side_mut(input).free_at = now + fabric.time_on(fabric.outputs[output].class, bytes);
         self.columns.bypass(output, usize::from(port) << self.vc_shift | usize::from(vc));
         self.note_leaving(output, usize::from(port) << self.vc_shift | usize::from(vc), bytes);
-        fabric.send_on::<PLAIN>(arrival, to, now);
+        fabric.send_on::<P>(arrival, to, now);
         true
     }
 

@@ -31,6 +31,7 @@ use crate::fabric::{Arrival, Buffers, Fabric, Space};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
+use crate::profile::{General, Profile};
 use crate::routers::Routers;
 use crate::routers::arbiter::RequestTable;
 use crate::routers::crosspoint::Crosspoint;
@@ -119,26 +120,26 @@ impl Routers for InputCrosspointQueued {
     }
 
     #[inline(always)]
-    fn bypass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
-        self.pass::<PLAIN>(fabric, arrival, now)
+    fn bypass<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
+        self.pass::<P>(fabric, arrival, now)
     }
 
     #[inline(always)]
-    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
+    fn enqueue<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
         let input = self.input_of(arrival);
         self.held[input] += arrival.bytes;
-        self.push::<PLAIN>(fabric, arrival);
+        self.push::<P>(fabric, arrival);
     }
 
-    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], _now: u64) {
+    fn enqueue_copies<P: Profile>(&mut self, fabric: &mut Fabric, copies: &[Arrival], _now: u64) {
         let Some(first) = copies.first() else { return };
         fabric.share_space(copies.iter().map(|copy| copy.packet));
         let input = self.input_of(first);
         self.held[input] += first.bytes;
-        copies.iter().for_each(|copy| self.push::<PLAIN>(fabric, copy));
+        copies.iter().for_each(|copy| self.push::<P>(fabric, copy));
     }
 
-    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, _side: usize) {
+    fn side_woken<P: Profile>(&mut self, fabric: &mut Fabric, port: usize, _side: usize) {
         self.inputs.side_mut(port).waking = false;
         let router = fabric.inputs[port].router as usize;
         self.mark_input(router, port - fabric.routers[router].base as usize);
@@ -146,22 +147,22 @@ impl Routers for InputCrosspointQueued {
     }
 
     #[inline(never)]
-    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    fn serve<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let place = Place { router, base: fabric.routers[router].base as usize };
-        let words = if PLAIN { 1 } else { self.words };
+        let words = if P::PLAIN { 1 } else { self.words };
         for word in 0..words {
-            for bit in Bits(fabric.active::<false>(router, word)) {
+            for bit in Bits(fabric.active::<General>(router, word)) {
                 self.clear_left(fabric, place, word * 64 + bit, now);
             }
         }
         for word in 0..words {
             for bit in Bits(std::mem::take(&mut self.marked[router * self.words + word])) {
-                self.send_in::<PLAIN>(fabric, place, word * 64 + bit, now);
+                self.send_in::<P>(fabric, place, word * 64 + bit, now);
             }
         }
         for word in 0..words {
-            for bit in Bits(fabric.take_active::<PLAIN>(router, word)) {
-                self.send_out::<PLAIN>(fabric, place, word * 64 + bit, now);
+            for bit in Bits(fabric.take_active::<P>(router, word)) {
+                self.send_out::<P>(fabric, place, word * 64 + bit, now);
             }
         }
     }

@@ -2,11 +2,14 @@
 //!
 //! Each output picks one of the heads that request it. The output that picks first rotates.
 
+use std::marker::PhantomData;
+
 use engine::Bits;
 
 use super::Switched;
 use crate::event_kind;
 use crate::fabric::{Fabric, Leaving, Outgoing, QUEUED, Space};
+use crate::profile::{Plain, Profile};
 use crate::routers::arbiter::{ArbitrationContext, Candidates, in_turn};
 
 /// Output: its router, the router's first port, and the output.
@@ -29,18 +32,19 @@ pub(super) struct Crossing {
 }
 
 /// Heads that request an output of a router.
-struct Heads<'a, const PLAIN: bool> {
+struct Heads<'a, P> {
     routers: &'a Switched,
     output: usize,
     /// First (port, virtual channel) of the router.
     first: usize,
     now: u64,
+    profile: PhantomData<P>,
 }
 
-impl<const PLAIN: bool> Candidates for Heads<'_, PLAIN> {
+impl<P: Profile> Candidates for Heads<'_, P> {
     #[inline(always)]
     fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
-        self.routers.ready::<PLAIN>(fabric, self.output, self.first + candidate, self.now)
+        self.routers.ready::<P>(fabric, self.output, self.first + candidate, self.now)
     }
 
     #[inline(always)]
@@ -56,48 +60,42 @@ impl<const PLAIN: bool> Candidates for Heads<'_, PLAIN> {
 impl Switched {
     /// Serves the active outputs of a router, from `first` on.
     #[inline(never)]
-    pub(super) fn serve_active<const PLAIN: bool>(
-        &mut self,
-        fabric: &mut Fabric,
-        router: usize,
-        first: usize,
-        now: u64,
-    ) {
+    pub(super) fn serve_active<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, first: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
-        if PLAIN || fabric.words == 1 {
-            let active = fabric.take_active::<PLAIN>(router, 0);
+        if P::PLAIN || fabric.words == 1 {
+            let active = fabric.take_active::<P>(router, 0);
             for bit in Bits(active.rotate_right(first as u32)) {
                 let output = base + ((bit + first) & 63);
-                self.serve_output::<PLAIN>(fabric, Place { router, base, output }, now);
+                self.serve_output::<P>(fabric, Place { router, base, output }, now);
             }
             return;
         }
         let mut active = std::mem::take(&mut self.active);
         for (word, bits) in active.iter_mut().enumerate() {
-            *bits = fabric.take_active::<PLAIN>(router, word);
+            *bits = fabric.take_active::<P>(router, word);
         }
         for out in in_turn(&active, first) {
-            self.serve_output::<PLAIN>(fabric, Place { router, base, output: base + out }, now);
+            self.serve_output::<P>(fabric, Place { router, base, output: base + out }, now);
         }
         self.active = active;
     }
 
     /// Takes a packet over the crossbar to an output, and sends one from the output's buffers, if possible.
     #[inline(always)]
-    fn serve_output<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
+    fn serve_output<P: Profile>(&mut self, fabric: &mut Fabric, place: Place, now: u64) {
         let (side, is_asked) = self.requests.side(place.output);
         let mut has_packets = side.has_packets;
         if is_asked {
             if side.free_at > now {
                 self.wake_output(fabric, place.output);
-            } else if PLAIN && self.takes_first && !has_packets && fabric.outputs[place.output].free_at <= now {
+            } else if P::PLAIN && self.takes_first && !has_packets && fabric.outputs[place.output].free_at <= now {
                 has_packets = self.grant_idle(fabric, place, now);
             } else {
-                has_packets |= self.grant::<PLAIN>(fabric, place, now);
+                has_packets |= self.grant::<P>(fabric, place, now);
             }
         }
         if has_packets {
-            self.send_buffered::<PLAIN>(fabric, place.output, now);
+            self.send_buffered::<P>(fabric, place.output, now);
         }
     }
 
@@ -123,29 +121,29 @@ impl Switched {
         let waits = is_asked & !side.waking;
         side.waking |= waits;
         fabric.wake_side_if(waits, output, event_kind::OUTPUT_SIDE, until);
-        fabric.transmit::<QUEUED, true>(output, Outgoing { packet, bytes, vc: link.vc }, now);
-        fabric.return_credit::<true>(Space { input: input as u32, part: 0 }, bytes, now);
+        fabric.transmit::<QUEUED, Plain>(output, Outgoing { packet, bytes, vc: link.vc }, now);
+        fabric.return_credit::<Plain>(Space { input: input as u32, part: 0 }, bytes, now);
         false
     }
 
     /// `cross` as a separate function.
     #[inline(never)]
     fn cross_apart(&mut self, fabric: &mut Fabric, place: Place, picked: (usize, u8), now: u64) -> bool {
-        self.cross::<true>(fabric, place, picked, now)
+        self.cross::<Plain>(fabric, place, picked, now)
     }
 
     /// Lets a free output pick one of the heads that request it. Returns whether the packet waits in a buffer now.
     #[inline(never)]
-    fn grant<const PLAIN: bool>(&mut self, fabric: &mut Fabric, place: Place, now: u64) -> bool {
+    fn grant<P: Profile>(&mut self, fabric: &mut Fabric, place: Place, now: u64) -> bool {
         let Place { router, base, output } = place;
-        let heads = Heads::<PLAIN> { routers: self, output, first: base << self.vc_shift, now };
+        let heads = Heads::<'_, P> { routers: self, output, first: base << self.vc_shift, now, profile: PhantomData };
         let Some(picked) =
             self.requests.pick(fabric, ArbitrationContext { rule: self.arbitration, router, output }, &heads)
         else {
             self.no_grant(fabric, output, now);
             return false;
         };
-        self.cross::<PLAIN>(fabric, place, picked, now)
+        self.cross::<P>(fabric, place, picked, now)
     }
 
     /// Handles an output that no requesting head can use now: it is visited again when that may have changed.
@@ -163,41 +161,29 @@ impl Switched {
 
     /// Takes the head of a candidate over the crossbar to an output. Returns as `grant`.
     #[inline(always)]
-    fn cross<const PLAIN: bool>(
-        &mut self,
-        fabric: &mut Fabric,
-        place: Place,
-        (candidate, vc): (usize, u8),
-        now: u64,
-    ) -> bool {
+    fn cross<P: Profile>(&mut self, fabric: &mut Fabric, place: Place, (candidate, vc): (usize, u8), now: u64) -> bool {
         let Place { base, output, .. } = place;
         let input = (base << self.vc_shift) + candidate;
         let fifo = &self.fifos[input];
         let (packet, bytes) = (fifo.queue.head(), fifo.head_size(fabric));
-        let tail_in = fabric.tail_in::<PLAIN>(packet, now);
+        let tail_in = fabric.tail_in::<P>(packet, now);
         let time = self.crossing_time(fabric, output, bytes, tail_in);
-        let may_go = self.may_go_on::<PLAIN>(fabric, output, (vc, bytes), now);
+        let may_go = self.may_go_on::<P>(fabric, output, (vc, bytes), now);
         self.take_out(fabric, base, input, now + time);
         let crossing = Crossing { input, candidate, output, vc, may_go };
-        self.go_over::<PLAIN>(fabric, crossing, Leaving { packet, bytes, time, tail_in }, now)
+        self.go_over::<P>(fabric, crossing, Leaving { packet, bytes, time, tail_in }, now)
     }
 
     /// Returns whether a packet that crosses to an output goes on at once, if no buffer has packets.
     #[inline(always)]
-    pub(super) fn may_go_on<const PLAIN: bool>(
-        &self,
-        fabric: &Fabric,
-        output: usize,
-        sent: (u8, u32),
-        now: u64,
-    ) -> bool {
-        self.buffers.is_empty() || fabric.can_send::<PLAIN>(output, sent, now)
+    pub(super) fn may_go_on<P: Profile>(&self, fabric: &Fabric, output: usize, sent: (u8, u32), now: u64) -> bool {
+        self.buffers.is_empty() || fabric.can_send::<P>(output, sent, now)
     }
 
     /// Lets a packet that has been removed from its FIFO cross to an output, on a virtual channel, and sends it or puts
     /// it into its buffer. Returns as `grant`.
     #[inline(always)]
-    pub(super) fn go_over<const PLAIN: bool>(
+    pub(super) fn go_over<P: Profile>(
         &mut self,
         fabric: &mut Fabric,
         crossing: Crossing,
@@ -217,11 +203,11 @@ impl Switched {
         fabric.wake_side_if(waits, output, event_kind::OUTPUT_SIDE, now + time);
         let sent = Outgoing { packet, bytes, vc };
         if goes_on {
-            fabric.transmit::<QUEUED, PLAIN>(output, sent, now);
+            fabric.transmit::<QUEUED, P>(output, sent, now);
         } else {
             self.put_into_buffer(fabric, output, sent);
         }
-        fabric.release_buffer::<PLAIN>(self, Space { input: input as u32, part: 0 }, leaving, now);
+        fabric.release_buffer::<P>(self, Space { input: input as u32, part: 0 }, leaving, now);
         !goes_on
     }
 

@@ -6,6 +6,7 @@
 
 use super::Switched;
 use crate::fabric::{Arrival, Fabric, IdleLink};
+use crate::profile::Profile;
 
 /// Success rate of the bypass in the routers of a partition, and whether it is tried.
 #[derive(Debug)]
@@ -58,22 +59,22 @@ impl Trial {
 impl Switched {
     /// Sends a new arrival across the crossbar and on, if nothing blocks it. Returns whether it was sent.
     #[inline(always)]
-    pub(super) fn pass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
+    pub(super) fn pass<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
         self.trial.tried += 1;
         let Arrival { base, port, vc, out, bytes, .. } = *arrival;
         let (input, output) = (base as usize + usize::from(port), base as usize + usize::from(out));
         // If the link is free and nobody waits for it, the output's side of the crossbar is free too.
         let side = &self.input_sides[input];
         let is_input_free = (side.filled == 0) & (side.free_at <= now);
-        if !(is_input_free & fabric.may_bypass::<PLAIN>(output, bytes, now) & fabric.shares_no_space()) {
+        if !(is_input_free & fabric.may_bypass::<P>(output, bytes, now) & fabric.shares_no_space()) {
             return false;
         }
-        let Some((to, crossing)) = self.next_vc::<PLAIN>(fabric, arrival) else { return false };
+        let Some((to, crossing)) = self.next_vc::<P>(fabric, arrival) else { return false };
         let until = now + crossing;
         self.input_sides[input].free_at = until;
         let candidate = usize::from(port) << self.vc_shift | usize::from(vc);
         self.requests.bypass(output, candidate).crossed(until, (bytes, to));
-        fabric.send_on::<PLAIN>(arrival, to, now);
+        fabric.send_on::<P>(arrival, to, now);
         self.trial.passed += 1;
         true
     }
@@ -81,7 +82,7 @@ impl Switched {
     /// Returns the virtual channel on which an unblocked packet leaves now, and its time over the crossbar, in ticks.
     /// `None`: there is no credit.
     #[inline(always)]
-    fn next_vc<const PLAIN: bool>(&self, fabric: &mut Fabric, arrival: &Arrival) -> Option<(u8, u64)> {
+    fn next_vc<P: Profile>(&self, fabric: &mut Fabric, arrival: &Arrival) -> Option<(u8, u64)> {
         let Arrival { base, packet, out, class, bytes, .. } = *arrival;
         let output = base as usize + usize::from(out);
         let crossing = |fabric: &Fabric| self.crossing_time(fabric, output, bytes, 0);
@@ -90,12 +91,12 @@ impl Switched {
             return Some((vc, crossing(fabric)));
         }
         // All buffers of the output are empty: the first of its class is taken, as in `ready`.
-        if PLAIN && bytes == fabric.full_bytes {
+        if P::PLAIN && bytes == fabric.full_bytes {
             let IdleLink { vc, credit, crossing } = fabric.idle_link(output, class);
             return (credit >= bytes as i32).then_some((vc, crossing));
         }
         let vc = class * fabric.vcs_per_class(output);
-        fabric.has_credit::<PLAIN>(output, vc, bytes).then(|| (vc, crossing(fabric)))
+        fabric.has_credit::<P>(output, vc, bytes).then(|| (vc, crossing(fabric)))
     }
 }
 

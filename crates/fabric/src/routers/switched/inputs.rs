@@ -6,6 +6,7 @@ use super::Switched;
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric};
 use crate::packet::{NONE, Queue};
+use crate::profile::Profile;
 
 /// FIFO of an input and virtual channel. While the crossbar's side of its input is busy, its head requests nothing. An
 /// input that has packets wakes when it is free.
@@ -50,7 +51,7 @@ pub(super) struct InputSide {
 impl Switched {
     /// Queues a packet that will leave by an output. The head of a free input requests its output.
     #[inline(always)]
-    pub(super) fn take_in<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+    pub(super) fn take_in<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let Arrival { router, base, port, vc, packet, out, class, bytes, .. } = *arrival;
         let (port, base, out) = (usize::from(port), base as usize, usize::from(out));
         let candidate = port << self.vc_shift | usize::from(vc);
@@ -68,12 +69,12 @@ impl Switched {
         if let Some(age) = self.ages.get_mut(input) {
             *age = fabric.pool[packet].generated_at;
         }
-        if !PLAIN && self.multicast.is_on() {
+        if !P::PLAIN && self.multicast.is_on() {
             self.multicast.comes_first(input, now.max(side.free_at));
         }
         if side.free_at <= now {
             self.requests.add(base + out, candidate);
-            fabric.activate::<PLAIN>(router as usize, out);
+            fabric.activate::<P>(router as usize, out);
         } else if before == 0 {
             let free_at = side.free_at;
             fabric.wake_side(base + port, event_kind::INPUT_SIDE, free_at);
@@ -82,16 +83,16 @@ impl Switched {
 
     /// Lets the heads of an input that has become free request their outputs.
     #[inline(always)]
-    pub(super) fn input_freed<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize) {
+    pub(super) fn input_freed<P: Profile>(&mut self, fabric: &mut Fabric, port: usize) {
         let router = fabric.inputs[port].router as usize;
         let base = fabric.routers[router].base as usize;
-        if !PLAIN && self.multicast.is_on() {
+        if !P::PLAIN && self.multicast.is_on() {
             return self.ask_for_runs(fabric, base, port);
         }
         for vc in Bits(self.input_sides[port].filled) {
             let out = usize::from(self.fifos[port << self.vc_shift | vc].out);
             self.requests.add(base + out, (port - base) << self.vc_shift | vc);
-            fabric.mark_output::<PLAIN>(router, out);
+            fabric.mark_output::<P>(router, out);
         }
     }
 

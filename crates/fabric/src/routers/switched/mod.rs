@@ -34,6 +34,7 @@ use crate::catalogue::{Arbitration, FifoMulticast, InputOutputQueuedSpec, InputQ
 use crate::event_kind;
 use crate::fabric::{Arrival, Buffers, Fabric, Space};
 use crate::footprint::{NetworkSize, bytes_of};
+use crate::profile::Profile;
 use crate::routers::Routers;
 use crate::routers::arbiter::RequestTable;
 
@@ -142,40 +143,40 @@ impl Routers for Switched {
     }
 
     #[inline(always)]
-    fn bypass<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
-        (PLAIN || self.multicast.allows_bypass()) && self.pass::<PLAIN>(fabric, arrival, now)
+    fn bypass<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
+        (P::PLAIN || self.multicast.allows_bypass()) && self.pass::<P>(fabric, arrival, now)
     }
 
     #[inline(always)]
-    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
-        self.take_in::<PLAIN>(fabric, arrival, now);
+    fn enqueue<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
+        self.take_in::<P>(fabric, arrival, now);
     }
 
-    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
+    fn enqueue_copies<P: Profile>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
         self.take_in_run(fabric, copies, now);
     }
 
     #[inline(always)]
-    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, side: usize) {
+    fn side_woken<P: Profile>(&mut self, fabric: &mut Fabric, port: usize, side: usize) {
         if side == event_kind::OUTPUT_SIDE {
             self.requests.side_mut(port).waking = false;
-            fabric.mark_owner::<PLAIN>(port);
+            fabric.mark_owner::<P>(port);
         } else {
-            self.input_freed::<PLAIN>(fabric, port);
+            self.input_freed::<P>(fabric, port);
         }
     }
 
     #[inline(always)]
-    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    fn serve<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         // The right to pick first rotates. It matters only if an input has several virtual channels.
         let first = self.first[router];
         self.first[router] = if first + 1 >= fabric.routers[router].ports { 0 } else { first + 1 };
-        if !PLAIN && self.multicast.is_on() {
+        if !P::PLAIN && self.multicast.is_on() {
             return self.serve_runs(fabric, router, usize::from(first), now);
         }
         // If every packet has taken the bypass there is nothing to serve, and the call is saved.
-        if !PLAIN || fabric.active::<PLAIN>(router, 0) != 0 {
-            self.serve_active::<PLAIN>(fabric, router, usize::from(first), now);
+        if !P::PLAIN || fabric.active::<P>(router, 0) != 0 {
+            self.serve_active::<P>(fabric, router, usize::from(first), now);
         }
     }
 

@@ -24,6 +24,7 @@ use crate::catalogue::{Arbitration, FanoutSplitting, FifoMulticast, MulticastPol
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric, Leaving};
 use crate::packet::NONE;
+use crate::profile::General;
 use crate::routers::arbiter::{ArbitrationContext, Candidates, in_turn};
 
 /// State for serving runs, beyond that for single packets.
@@ -179,7 +180,7 @@ impl Switched {
         while copies > 0 {
             let out = usize::from(fabric.pool[packet].out);
             self.requests.add(base + out, candidate);
-            fabric.activate::<false>(router, out);
+            fabric.activate::<General>(router, out);
             (packet, copies) = (fabric.pool[packet].next, copies - 1);
         }
     }
@@ -200,7 +201,7 @@ impl Switched {
         for _ in 0..fabric.run(packet).count() {
             let copy = fabric.pool[packet];
             if copy.out == port
-                && let Some(vc) = self.ready_for::<false>(fabric, output, (packet, copy.class(), copy.bytes), now)
+                && let Some(vc) = self.ready_for::<General>(fabric, output, (packet, copy.class(), copy.bytes), now)
             {
                 return Some((packet, vc));
             }
@@ -216,7 +217,7 @@ impl Switched {
         let base = fabric.routers[router].base as usize;
         let mut active = std::mem::take(&mut self.active);
         for (word, bits) in active.iter_mut().enumerate() {
-            *bits = fabric.take_active::<false>(router, word);
+            *bits = fabric.take_active::<General>(router, word);
         }
         match (fanout, policy) {
             (FanoutSplitting::NoSplitting, _) => self.match_whole(fabric, (router, base), &mut active, now),
@@ -243,7 +244,7 @@ impl Switched {
             }
         }
         if self.requests.side(place.output).0.has_packets {
-            self.send_buffered::<false>(fabric, place.output, now);
+            self.send_buffered::<General>(fabric, place.output, now);
         }
     }
 
@@ -268,7 +269,7 @@ impl Switched {
         let input = (base << self.vc_shift) + candidate;
         let Some((packet, vc)) = self.ready_copy(fabric, output, input, now) else { return };
         let bytes = fabric.pool[packet].bytes;
-        let tail_in = fabric.tail_in::<false>(packet, now);
+        let tail_in = fabric.tail_in::<General>(packet, now);
         let time = self.crossing_time(fabric, output, bytes, tail_in);
         let port = input >> self.vc_shift;
         if self.input_sides[port].free_at <= now {
@@ -279,9 +280,9 @@ impl Switched {
         self.multicast.left[port] -= 1;
         self.multicast.tetris.leaves(input, output);
         self.fifos[input].queue.remove(&mut fabric.pool, packet);
-        let may_go = self.may_go_on::<false>(fabric, output, (vc, bytes), now);
+        let may_go = self.may_go_on::<General>(fabric, output, (vc, bytes), now);
         let crossing = Crossing { input, candidate, output, vc, may_go };
-        self.go_over::<false>(fabric, crossing, Leaving { packet, bytes, time, tail_in }, now);
+        self.go_over::<General>(fabric, crossing, Leaving { packet, bytes, time, tail_in }, now);
     }
 
     /// Begins to send the head of an input: the port's other heads withdraw their requests.

@@ -7,6 +7,7 @@ use engine::Bits;
 use super::Switched;
 use crate::fabric::{Fabric, Outgoing, QUEUED};
 use crate::packet::{NONE, Queue};
+use crate::profile::Profile;
 use crate::routers::arbiter::Side;
 
 /// Buffer of an output and virtual channel.
@@ -64,21 +65,15 @@ impl Switched {
     /// channel of its class whose buffer has the most room, the lowest in a tie, if the packet fits. Without buffers
     /// the link decides. `None`: there is none.
     #[inline(always)]
-    pub(super) fn ready<const PLAIN: bool>(
-        &self,
-        fabric: &mut Fabric,
-        output: usize,
-        input: usize,
-        now: u64,
-    ) -> Option<u8> {
+    pub(super) fn ready<P: Profile>(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<u8> {
         let fifo = &self.fifos[input];
         let (class, bytes) = (fifo.class, fifo.head_size(fabric));
-        self.ready_for::<PLAIN>(fabric, output, (fifo.queue.head(), class, bytes), now)
+        self.ready_for::<P>(fabric, output, (fifo.queue.head(), class, bytes), now)
     }
 
     /// `ready` for a packet of a class and a size.
     #[inline(always)]
-    pub(super) fn ready_for<const PLAIN: bool>(
+    pub(super) fn ready_for<P: Profile>(
         &self,
         fabric: &mut Fabric,
         output: usize,
@@ -93,7 +88,7 @@ impl Switched {
         let vcs_per_class = fabric.classes[port.class.0 as usize].vcs_per_class;
         let first = class * vcs_per_class;
         let sending = port.free_at > now;
-        if !PLAIN && fabric.reserves_several_vcs(output, class) {
+        if !P::PLAIN && fabric.reserves_several_vcs(output, class) {
             return self.promised_vc(fabric, (output, first), bytes, now);
         }
         if !sending && !side.has_packets {
@@ -158,7 +153,7 @@ impl Switched {
 
     /// Sends the next packet from an output's buffers, round robin over the virtual channels, if its link can take one.
     #[inline(never)]
-    pub(super) fn send_buffered<const PLAIN: bool>(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
+    pub(super) fn send_buffered<P: Profile>(&mut self, fabric: &mut Fabric, output: usize, now: u64) {
         let free_at = fabric.outputs[output].free_at;
         if free_at > now {
             return fabric.wake_at(output, free_at);
@@ -173,7 +168,7 @@ impl Switched {
             let buffer = &mut self.buffers[first | vc];
             let packet = buffer.queue.head();
             let bytes = fabric.pool[packet].bytes;
-            if !fabric.has_credit::<PLAIN>(output, vc as u8, bytes) {
+            if !fabric.has_credit::<P>(output, vc as u8, bytes) {
                 continue;
             }
             buffer.queue.pop(&fabric.pool);
@@ -182,7 +177,7 @@ impl Switched {
             let side = self.requests.side_mut(output);
             (side.has_packets, side.leaving, side.last_vc) = (left != 0, bytes, vc as u8);
             self.filled[output] = left;
-            let sent = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc: vc as u8 }, now);
+            let sent = fabric.transmit::<QUEUED, P>(output, Outgoing { packet, bytes, vc: vc as u8 }, now);
             // Other packets leave when the link becomes free, or may lack the room that this packet then gives back.
             if left != 0 || is_asked {
                 fabric.wake_at(output, now + sent.time);

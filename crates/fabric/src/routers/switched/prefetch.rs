@@ -7,6 +7,7 @@ use engine::{Bits, read_through};
 use super::Switched;
 use crate::fabric::{Arrival, Fabric};
 use crate::prefetch::Prefetch;
+use crate::profile::General;
 
 impl Prefetch for Switched {
     fn before_window(&self) {
@@ -54,7 +55,7 @@ impl Switched {
     fn find_heads(&mut self, fabric: &Fabric, router: usize) {
         let base = fabric.routers[router].base as usize;
         for word in 0..fabric.words {
-            for bit in Bits(fabric.active::<false>(router, word)) {
+            for bit in Bits(fabric.active::<General>(router, word)) {
                 let output = base + word * 64 + bit;
                 fabric.before_sending(output);
                 // The head of any requesting input. If there is none, an irrelevant input is read instead, to avoid a

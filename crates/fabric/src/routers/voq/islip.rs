@@ -6,6 +6,7 @@ use super::{Crossing, VirtualOutputQueued};
 use crate::fabric::{Fabric, LocalRouter};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::NONE;
+use crate::profile::Profile;
 use crate::routers::arbiter::in_turn;
 
 /// Matching of inputs to outputs.
@@ -66,22 +67,22 @@ impl Islip {
 
 impl VirtualOutputQueued {
     /// Matches inputs and outputs of a router, and sends the matched packets.
-    pub(super) fn allocate<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    pub(super) fn allocate<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let multicasts_first = self.multicasts.as_mut().map(|own| own.take_turn(router));
         if multicasts_first == Some(true) {
-            self.send_multicasts::<PLAIN>(fabric, router, now);
+            self.send_multicasts::<P>(fabric, router, now);
         }
         self.request_queues(fabric, router, now);
         let LocalRouter { base, ports, .. } = fabric.routers[router];
         let base = base as usize;
         let rounds = self.islip.iterations.map_or(u32::from(ports), u32::from);
         for round in 0..rounds {
-            if !self.round::<PLAIN>(fabric, base, round == 0, now) {
+            if !self.round::<P>(fabric, base, round == 0, now) {
                 break;
             }
         }
         if multicasts_first == Some(false) {
-            self.send_multicasts::<PLAIN>(fabric, router, now);
+            self.send_multicasts::<P>(fabric, router, now);
         }
         for index in 0..self.islip.asked.len() {
             let out = usize::from(self.islip.asked[index]);
@@ -122,14 +123,14 @@ impl VirtualOutputQueued {
     }
 
     /// Runs one round of grant and accept. Returns whether it has matched anything.
-    fn round<const PLAIN: bool>(&mut self, fabric: &mut Fabric, base: usize, first: bool, now: u64) -> bool {
+    fn round<P: Profile>(&mut self, fabric: &mut Fabric, base: usize, first: bool, now: u64) -> bool {
         self.grant(fabric, base, now);
         let mut matched = false;
         let mut granted = std::mem::take(&mut self.islip.scratch);
         granted.sort_unstable();
         granted.dedup();
         for &port in &granted {
-            matched |= self.accept::<PLAIN>(fabric, base, usize::from(port), first, now);
+            matched |= self.accept::<P>(fabric, base, usize::from(port), first, now);
         }
         granted.clear();
         self.islip.scratch = granted;
@@ -159,14 +160,7 @@ impl VirtualOutputQueued {
     }
 
     /// Lets an input accept the first of its grants after its pointer.
-    fn accept<const PLAIN: bool>(
-        &mut self,
-        fabric: &mut Fabric,
-        base: usize,
-        port: usize,
-        first: bool,
-        now: u64,
-    ) -> bool {
+    fn accept<P: Profile>(&mut self, fabric: &mut Fabric, base: usize, port: usize, first: bool, now: u64) -> bool {
         let words = self.islip.words;
         let from = usize::from(self.islip.accepted[base + port].wrapping_add(1)) % (words * 64);
         let row = port * words..(port + 1) * words;
@@ -178,7 +172,7 @@ impl VirtualOutputQueued {
         }
         self.islip.grants[row].fill(0);
         let Some((input, vc)) = self.ready_queue(fabric, base, port, out) else { return false };
-        self.cross::<PLAIN>(fabric, Crossing { base, input, out, vc }, now);
+        self.cross::<P>(fabric, Crossing { base, input, out, vc }, now);
         self.ask_again(fabric, base, input, out, now);
         true
     }

@@ -20,6 +20,7 @@ use crate::event_kind;
 use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::prefetch::Prefetch;
+use crate::profile::Profile;
 use crate::routers::Routers;
 
 use islip::Islip;
@@ -102,20 +103,20 @@ impl VirtualOutputQueued {
     }
 
     /// Takes a packet over the crossbar.
-    fn cross<const PLAIN: bool>(&mut self, fabric: &mut Fabric, crossing: Crossing, now: u64) {
+    fn cross<P: Profile>(&mut self, fabric: &mut Fabric, crossing: Crossing, now: u64) {
         let Crossing { base, input, out, vc } = crossing;
         let output = base + out;
         let packet = self.queues.pop(fabric, input, out);
         let bytes = fabric.pool[packet].bytes;
         self.wanted[output] -= 1;
-        let Sent { time, .. } = fabric.transmit::<QUEUED, PLAIN>(output, Outgoing { packet, bytes, vc }, now);
+        let Sent { time, .. } = fabric.transmit::<QUEUED, P>(output, Outgoing { packet, bytes, vc }, now);
         self.input_sides[input >> self.vc_shift].free_at = now + time;
         let space = Space { input: input as u32, part: 0 };
-        fabric.release_buffer::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.release_buffer::<P>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
     /// Sends a copy that has been removed from its queue.
-    fn send_copy<const PLAIN: bool>(
+    fn send_copy<P: Profile>(
         &mut self,
         fabric: &mut Fabric,
         (input, output): (usize, usize),
@@ -126,11 +127,11 @@ impl VirtualOutputQueued {
         let port = input >> self.vc_shift;
         self.queues.count_out(fabric, port);
         self.wanted[output] -= 1;
-        let Sent { time, .. } = fabric.transmit::<QUEUED, PLAIN>(output, outgoing, now);
+        let Sent { time, .. } = fabric.transmit::<QUEUED, P>(output, outgoing, now);
         let side = &mut self.input_sides[port];
         side.free_at = side.free_at.max(now + time);
         let space = Space { input: input as u32, part: 0 };
-        fabric.release_buffer::<PLAIN>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
+        fabric.release_buffer::<P>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
         if self.wanted[output] > 0 {
             self.output_free(fabric, output, now);
         }
@@ -148,7 +149,7 @@ impl Prefetch for VirtualOutputQueued {}
 
 impl Routers for VirtualOutputQueued {
     #[inline]
-    fn enqueue<const PLAIN: bool>(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
+    fn enqueue<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
         let Arrival { base, port, vc, packet, out, bytes, .. } = *arrival;
         let (base, out) = (base as usize, usize::from(out));
         let input = (base + usize::from(port)) << self.vc_shift | usize::from(vc);
@@ -160,7 +161,7 @@ impl Routers for VirtualOutputQueued {
         self.wanted[base + out] += 1;
     }
 
-    fn enqueue_copies<const PLAIN: bool>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
+    fn enqueue_copies<P: Profile>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
         let Some(&Arrival { base, port, vc, bytes, .. }) = copies.first() else { return };
         let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
         fabric.share_space(copies.iter().map(|copy| copy.packet));
@@ -172,28 +173,28 @@ impl Routers for VirtualOutputQueued {
             self.queues.held[input as usize] += bytes;
             return self.push_to_set(fabric, input as usize, copies);
         }
-        copies.iter().for_each(|copy| self.enqueue::<PLAIN>(fabric, copy, now));
+        copies.iter().for_each(|copy| self.enqueue::<P>(fabric, copy, now));
         // All of them take the space of one packet in the buffer.
         self.queues.held[input as usize] -= bytes * (copies.len() as u32 - 1);
     }
 
-    fn side_woken<const PLAIN: bool>(&mut self, fabric: &mut Fabric, port: usize, _side: usize) {
+    fn side_woken<P: Profile>(&mut self, fabric: &mut Fabric, port: usize, _side: usize) {
         self.input_sides[port].waking = false;
         fabric.mark_router(fabric.inputs[port].router as usize);
     }
 
     #[inline]
-    fn serve<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    fn serve<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         for word in 0..fabric.words {
-            fabric.take_active::<PLAIN>(router, word);
+            fabric.take_active::<P>(router, word);
         }
         if !self.queues.any(router) {
             return;
         }
         if self.sets.is_some() {
-            self.match_sets::<PLAIN>(fabric, router, now);
+            self.match_sets::<P>(fabric, router, now);
         } else {
-            self.allocate::<PLAIN>(fabric, router, now);
+            self.allocate::<P>(fabric, router, now);
         }
     }
 

@@ -11,6 +11,7 @@ use super::VirtualOutputQueued;
 use crate::fabric::{Arrival, Fabric, LocalRouter, Outgoing};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
+use crate::profile::Profile;
 
 /// Multicast queues of a partition.
 #[derive(Debug)]
@@ -72,12 +73,12 @@ impl VirtualOutputQueued {
     }
 
     /// Sends the copies at the heads of a router's multicast queues that can leave now.
-    pub(super) fn send_multicasts<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    pub(super) fn send_multicasts<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let LocalRouter { base, ports, .. } = fabric.routers[router];
         let first = self.multicasts.as_ref().map_or(0, |own| own.turns[router].first);
         let mut next = None;
         for port in (first..ports).chain(0..first) {
-            let is_whole = self.send_from::<PLAIN>(fabric, base as usize, base as usize + usize::from(port), now);
+            let is_whole = self.send_from::<P>(fabric, base as usize, base as usize + usize::from(port), now);
             if is_whole && next.is_none() {
                 next = Some(if port + 1 < ports { port + 1 } else { 0 });
             }
@@ -89,7 +90,7 @@ impl VirtualOutputQueued {
 
     /// Sends the copies at the head of one of a port's queues that can leave now. Returns whether all copies of a
     /// packet have left.
-    fn send_from<const PLAIN: bool>(&mut self, fabric: &mut Fabric, base: usize, port: usize, now: u64) -> bool {
+    fn send_from<P: Profile>(&mut self, fabric: &mut Fabric, base: usize, port: usize, now: u64) -> bool {
         let vcs = fabric.plan.vcs;
         let Some(own) = &self.multicasts else { return false };
         let first = match own.last_vc[port].wrapping_add(1) {
@@ -104,7 +105,7 @@ impl VirtualOutputQueued {
             if !self.input_free(fabric, port, now) {
                 return false;
             }
-            let (sent, left) = self.send_run::<PLAIN>(fabric, base, input, now);
+            let (sent, left) = self.send_run::<P>(fabric, base, input, now);
             if sent > 0 {
                 if let Some(own) = &mut self.multicasts {
                     own.last_vc[port] = vc;
@@ -120,13 +121,7 @@ impl VirtualOutputQueued {
 
     /// Sends the copies at the head of an input's queue that can leave now. Returns the number of copies sent, and of
     /// those left.
-    fn send_run<const PLAIN: bool>(
-        &mut self,
-        fabric: &mut Fabric,
-        base: usize,
-        input: usize,
-        now: u64,
-    ) -> (usize, usize) {
+    fn send_run<P: Profile>(&mut self, fabric: &mut Fabric, base: usize, input: usize, now: u64) -> (usize, usize) {
         let mut packet = self.multicasts.as_ref().map_or(NONE, |own| own.head(input));
         let all = fabric.run(packet).count();
         let mut sent = 0;
@@ -140,7 +135,7 @@ impl VirtualOutputQueued {
                         if let Some(own) = &mut self.multicasts {
                             own.queues[input].remove(&mut fabric.pool, packet);
                         }
-                        self.send_copy::<PLAIN>(fabric, (input, output), outgoing, now);
+                        self.send_copy::<P>(fabric, (input, output), outgoing, now);
                         sent += 1;
                     }
                     None => fabric.block(output),

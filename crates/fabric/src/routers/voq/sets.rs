@@ -13,6 +13,7 @@ use crate::catalogue::MOST_PORTS_WITH_SETS;
 use crate::fabric::{Arrival, Fabric, LocalRouter, Outgoing};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
+use crate::profile::Profile;
 
 /// Unit of weights. The number of copies, added below it, breaks ties.
 const WEIGHT: i64 = 1 << 8;
@@ -130,7 +131,7 @@ impl VirtualOutputQueued {
     }
 
     /// Matches inputs and outputs of a router, and sends the matched packets.
-    pub(super) fn match_sets<const PLAIN: bool>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
+    pub(super) fn match_sets<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let LocalRouter { base, ports, .. } = fabric.routers[router];
         let base = base as usize;
         let is_free = |this: &mut Self, fabric: &mut Fabric, &out: &usize| {
@@ -151,7 +152,7 @@ impl VirtualOutputQueued {
         let mut left = free;
         while let Some((port, part, queue)) = self.sets.as_mut().and_then(|own| own.next_choice(&mut left)) {
             if part > 0 {
-                self.serve_queue::<PLAIN>(fabric, (base, port), (part, queue), now);
+                self.serve_queue::<P>(fabric, (base, port), (part, queue), now);
             }
         }
         if let Some(own) = &mut self.sets {
@@ -193,7 +194,7 @@ impl VirtualOutputQueued {
     }
 
     /// Sends the head of a queue by some of its outputs. Its residue goes to the end of the queue of the others.
-    fn serve_queue<const PLAIN: bool>(
+    fn serve_queue<P: Profile>(
         &mut self,
         fabric: &mut Fabric,
         (base, port): (usize, usize),
@@ -223,7 +224,7 @@ impl VirtualOutputQueued {
             };
             // If there are copies on several classes, one leaves.
             part &= !(1 << copy.out);
-            self.send_copy::<PLAIN>(fabric, (input, output), Outgoing { packet, bytes: copy.bytes, vc }, now);
+            self.send_copy::<P>(fabric, (input, output), Outgoing { packet, bytes: copy.bytes, vc }, now);
         }
         if let Some(own) = &mut self.sets
             && rest_set > 0
