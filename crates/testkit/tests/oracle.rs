@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use routing::{Routing, RoutingSpec};
-use testkit::oracle::{Arbitration, Architecture, Credits, Flow, Link, Network, ReceiveBuffer, simulate};
+use testkit::oracle::{Arbitration, Architecture, Credits, Flow, Job, Link, Network, ReceiveBuffer, simulate};
 use topology::{Topology, TopologySpec};
 use units::NodeId;
 
@@ -58,12 +58,13 @@ fn last_arrival_behind(
         frees_at_tail: router.1,
         packet: 256,
         receive_buffer,
+        mutant: None,
     };
     let mut flows = vec![Vec::new(); nodes as usize];
-    flows[0] = vec![Flow { dst: NodeId(nodes - 1), bytes: packets * 256 }];
-    let outcome = simulate(&network, &flows).unwrap();
+    flows[0] = vec![Flow { to: vec![NodeId(nodes - 1)], bytes: packets * 256 }];
+    let outcome = simulate(&network, &[Job { phases: vec![flows], ..Job::default() }]).unwrap().remove(0);
     assert_eq!((outcome.packets, outcome.channel_bytes.iter().max()), (packets, Some(&(packets * 256))));
-    outcome.arrivals[nodes as usize - 1]
+    outcome.arrivals[0][nodes as usize - 1]
 }
 
 #[test]

@@ -1,14 +1,18 @@
 //! One experiment in both simulators.
 
+use std::collections::BTreeSet;
+
 use fabric::catalogue::{Arbitration as Rule, CreditReturn, CreditRule, InputQueueing, RouterSpec};
 use sim::{Experiment, PointResult, RunOptions, System, run};
 use testkit::oracle::{
-    Arbitration, Architecture, Credits, Flow, Link, Network, Outcome, ReceiveBuffer, has_one_path, simulate,
+    self, Arbitration, Architecture, Credits, Flow, Link, Mutant, Network, Outcome, ReceiveBuffer, Window,
+    has_one_path, simulate,
 };
 use topology::ChannelClass;
 use units::{ChannelId, NodeId, TaskId};
 
 use crate::case::Case;
+use crate::work::Message;
 
 /// What became of a comparison.
 pub enum Verdict {
@@ -22,6 +26,11 @@ pub enum Verdict {
 
 /// Runs an experiment in both simulators.
 pub fn compare(case: &Case) -> Verdict {
+    compare_with(case, None)
+}
+
+/// Runs an experiment in both simulators, the naive one with a planted mistake.
+pub fn compare_with(case: &Case, mutant: Option<Mutant>) -> Verdict {
     case.with_files(|| {
         let experiment = Experiment::load(&case.text(), "test.toml", &case.folder, &[]);
         let experiment = experiment.unwrap_or_else(|error| panic!("{error}\n{case}"));
@@ -29,9 +38,8 @@ pub fn compare(case: &Case) -> Verdict {
             Ok(system) => system,
             Err(error) => return Verdict::Left(format!("refused: {}", error.key)),
         };
-        let node = |task| system.jobs[0].workload.placement().node(TaskId(task));
-        let one_path = |src, dst| has_one_path(&*system.network.topology, &*system.network.routing, src, dst);
-        if !case.messages().into_iter().flatten().all(|(from, to, _)| one_path(node(from), node(to))) {
+        let jobs: Vec<oracle::Job> = (0..case.jobs.len()).map(|job| job_of(case, &system, job)).collect();
+        if !jobs.iter().all(|job| has_one_path_each(&system, job)) {
             return Verdict::Left("has several paths".to_owned());
         }
         if system.refuse_deadlock().is_err() {
@@ -39,11 +47,14 @@ pub fn compare(case: &Case) -> Verdict {
         }
         let behind = if system.spec.node.receive_buffer.is_some() { " before receive buffers" } else { "" };
         let kind = format!("{} on {}{behind}", system.spec.router.kind(), system.network.topology.kind());
-        let want = Expected::of(case, &system);
+        let network = Network { mutant, ..network(case, &system) };
+        let Some(outcomes) = expect(&network, &jobs) else {
+            return Verdict::Differs(kind, "the oracle has a deadlock".to_owned());
+        };
         for (threads, grain) in case.divisions() {
             let options = RunOptions { threads, grain, ..RunOptions::default() };
             let found = run(&system, &options).unwrap_or_else(|error| panic!("{error}\n{case}"));
-            if let Some(difference) = want.difference(&system, &found) {
+            if let Some(difference) = difference((case, &system), &outcomes, &found) {
                 return Verdict::Differs(kind, format!("{threads} threads: {difference}"));
             }
         }
@@ -51,82 +62,119 @@ pub fn compare(case: &Case) -> Verdict {
     })
 }
 
-/// Picoseconds of the node that computes longest.
-fn computation(case: &Case, system: &System) -> u64 {
-    let on_node = |node| system.jobs[0].workload.placement().tasks(NodeId(node)).len() as u64;
+fn node(system: &System, job: usize, task: u32) -> NodeId {
+    system.jobs[job].workload.placement().node(TaskId(task))
+}
+
+/// A job as the oracle takes it: messages between nodes.
+fn job_of(case: &Case, system: &System, number: usize) -> oracle::Job {
+    let job = &case.jobs[number];
+    let phase = |messages: &Vec<Message>| {
+        let mut flows = vec![Vec::new(); system.network.topology.nodes() as usize];
+        for Message { from, to, bytes } in messages {
+            let src = node(system, number, *from);
+            let to: BTreeSet<NodeId> = to.iter().map(|&task| node(system, number, task)).collect();
+            let to: Vec<NodeId> = to.into_iter().filter(|&dst| dst != src).collect();
+            if !to.is_empty() {
+                flows[src.index()].push(Flow { to, bytes: *bytes });
+            }
+        }
+        flows
+    };
+    let phases = job.messages().iter().map(phase).collect();
+    oracle::Job { start: job.start, phases, window: job.window.map(|(bytes, ack)| Window { bytes, ack }) }
+}
+
+fn has_one_path_each(system: &System, job: &oracle::Job) -> bool {
+    let one_path = |src, dst| has_one_path(&*system.network.topology, &*system.network.routing, src, dst);
+    let nodes = || (0..).map(NodeId);
+    job.phases.iter().all(|flows| {
+        nodes().zip(flows).all(|(src, flows)| flows.iter().flat_map(|flow| &flow.to).all(|&dst| one_path(src, dst)))
+    })
+}
+
+/// What the oracle says of each job. A job that is alone begins each phase in an idle network.
+fn expect(network: &Network<'_>, jobs: &[oracle::Job]) -> Option<Vec<Outcome>> {
+    let [job] = jobs else { return simulate(network, jobs) };
+    let mut all = Outcome { channel_bytes: vec![0; network.channels()], ..Outcome::default() };
+    for phase in &job.phases {
+        let alone = oracle::Job { phases: vec![phase.clone()], ..job.clone() };
+        for outcome in simulate(network, &[alone])? {
+            all.arrivals.extend(outcome.arrivals);
+            all.channel_bytes.iter_mut().zip(outcome.channel_bytes).for_each(|(all, own)| *all += own);
+            all.packets += outcome.packets;
+            all.hops += outcome.hops;
+        }
+    }
+    Some(vec![all])
+}
+
+/// The first difference of a result from what the oracle says.
+fn difference((case, system): (&Case, &System), outcomes: &[Outcome], found: &PointResult) -> Option<String> {
+    for (job, want) in outcomes.iter().enumerate() {
+        let found = found.jobs.get(job).map_or(found, |own| &own.point);
+        if let Some(difference) = job_difference((case, system), job, want, found) {
+            return Some(format!("job {job}: {difference}"));
+        }
+    }
+    // Acknowledgements go on when the last packet has arrived, as long as the run is not stopped.
+    let hops: u64 = outcomes.iter().map(|outcome| outcome.hops).sum();
+    (!has_acknowledgements(case) && found.packet_hops != hops)
+        .then(|| format!("{} hops, not {hops}", found.packet_hops))
+}
+
+fn has_acknowledgements(case: &Case) -> bool {
+    case.jobs.iter().any(|job| job.window.is_some_and(|(_, ack)| ack.is_some()))
+}
+
+fn job_difference((case, system): (&Case, &System), job: usize, want: &Outcome, found: &PointResult) -> Option<String> {
+    let closed = found.closed.as_ref()?;
+    let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
+    for (number, (arrivals, got)) in want.arrivals.iter().zip(&closed.phases).enumerate() {
+        let time = ns(arrivals.iter().copied().max().unwrap_or(0));
+        if got.time_ns != Some(time) {
+            return Some(format!("phase {number} takes {:?} ns, not {time}", got.time_ns));
+        }
+    }
+    let compute = computation(case, system, job);
+    for (rank, &got) in closed.per_rank.iter().enumerate() {
+        let node = node(system, job, rank as u32).index();
+        let time = ns(compute + want.arrivals.iter().map(|arrivals| arrivals[node]).sum::<u64>());
+        if got != Some(time) {
+            return Some(format!("rank {rank} on node {node} is done at {got:?} ns, not {time}"));
+        }
+    }
+    if found.packets != want.packets {
+        return Some(format!("{} packets, not {}", found.packets, want.packets));
+    }
+    if has_acknowledgements(case) { None } else { channel_difference(system, want, found) }
+}
+
+/// Picoseconds of the node that computes longest for a job.
+fn computation(case: &Case, system: &System, job: usize) -> u64 {
+    let on_node = |node| system.jobs[job].workload.placement().tasks(NodeId(node)).len() as u64;
     // Every task has a load of 1 in each graph, and the loads of graphs add up.
     (0..system.network.topology.nodes()).map(on_node).max().unwrap_or(0)
-        * case.messages().len() as u64
-        * case.time_per_load
+        * case.jobs[job].messages().len() as u64
+        * case.jobs[job].time_per_load
 }
 
-/// What the oracle says.
-struct Expected {
-    compute: u64,
-    phases: Vec<Outcome>,
-}
-
-impl Expected {
-    fn of(case: &Case, system: &System) -> Self {
-        let network = network(case, system);
-        let run = |messages: Vec<(u32, u32, u64)>| {
-            let mut flows = vec![Vec::new(); system.network.topology.nodes() as usize];
-            let node = |task| system.jobs[0].workload.placement().node(TaskId(task));
-            for (from, to, bytes) in messages.into_iter().filter(|&(from, to, _)| node(from) != node(to)) {
-                flows[node(from).index()].push((from, Flow { dst: node(to), bytes }));
-            }
-            // Tasks of a node in ascending order.
-            flows.iter_mut().for_each(|flows| flows.sort_by_key(|&(from, _)| from));
-            let flows: Vec<Vec<Flow>> =
-                flows.into_iter().map(|of| of.into_iter().map(|(_, flow)| flow).collect()).collect();
-            simulate(&network, &flows).unwrap_or_else(|| panic!("the oracle has a deadlock\n{case}"))
+/// The first channel with other bytes. A result has the share of time in which it sends.
+fn channel_difference(system: &System, want: &Outcome, found: &PointResult) -> Option<String> {
+    let span = found.measured_ns * 1e3 / system.network.plan.tick().0 as f64;
+    let packet = system.packets().packet;
+    for (channel, &want) in want.channel_bytes.iter().enumerate() {
+        let class = match system.network.plan.channels().source(ChannelId(channel as u32)) {
+            topology::ChannelSource::Router(router, port) => system.network.topology.class(router, port),
+            topology::ChannelSource::Node(..) => ChannelClass::INJECTION,
         };
-        Self { compute: computation(case, system), phases: case.messages().into_iter().map(run).collect() }
+        let full = system.network.plan.serialization(class, packet) as f64;
+        let got = found.channel_utilization[channel] * span / full * f64::from(packet);
+        if got.round() as u64 != want {
+            return Some(format!("channel {channel} carried {got} bytes, not {want}"));
+        }
     }
-
-    /// The first difference to a result.
-    fn difference(&self, system: &System, found: &PointResult) -> Option<String> {
-        let closed = found.closed.as_ref()?;
-        let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
-        for (number, (want, got)) in self.phases.iter().zip(&closed.phases).enumerate() {
-            let time = ns(want.arrivals.iter().copied().max().unwrap_or(0));
-            if got.time_ns != Some(time) {
-                return Some(format!("phase {number} takes {:?} ns, not {time}", got.time_ns));
-            }
-        }
-        for (rank, &got) in closed.per_rank.iter().enumerate() {
-            let node = system.jobs[0].workload.placement().node(TaskId(rank as u32)).index();
-            let time = ns(self.compute + self.phases.iter().map(|phase| phase.arrivals[node]).sum::<u64>());
-            if got != Some(time) {
-                return Some(format!("rank {rank} on node {node} is done at {got:?} ns, not {time}"));
-            }
-        }
-        let packets: u64 = self.phases.iter().map(|phase| phase.packets).sum();
-        let hops: u64 = self.phases.iter().map(|phase| phase.hops).sum();
-        if (found.packets, found.packet_hops) != (packets, hops) {
-            return Some(format!("{} packets, {} hops, not {packets}, {hops}", found.packets, found.packet_hops));
-        }
-        self.channel_difference(system, found)
-    }
-
-    /// The first channel with other bytes. A result has the share of time in which it sends.
-    fn channel_difference(&self, system: &System, found: &PointResult) -> Option<String> {
-        let span = found.measured_ns * 1e3 / system.network.plan.tick().0 as f64;
-        let packet = system.packets().packet;
-        for channel in 0..system.network.plan.channels().count() {
-            let want: u64 = self.phases.iter().map(|phase| phase.channel_bytes[channel as usize]).sum();
-            let class = match system.network.plan.channels().source(ChannelId(channel)) {
-                topology::ChannelSource::Router(router, port) => system.network.topology.class(router, port),
-                topology::ChannelSource::Node(..) => ChannelClass::INJECTION,
-            };
-            let full = system.network.plan.serialization(class, packet) as f64;
-            let got = found.channel_utilization[channel as usize] * span / full * f64::from(packet);
-            if got.round() as u64 != want {
-                return Some(format!("channel {channel} carried {got} bytes, not {want}"));
-            }
-        }
-        None
-    }
+    None
 }
 
 /// The system as the oracle takes it.
@@ -155,6 +203,7 @@ fn network<'a>(case: &Case, system: &'a System) -> Network<'a> {
             depth: bytes(depth),
             drain: system.spec.node.drain.map_or_else(|| link("ejection").bandwidth, |drain| drain.0),
         }),
+        mutant: None,
     }
 }
 

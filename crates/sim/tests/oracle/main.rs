@@ -8,13 +8,16 @@
 mod case;
 mod compare;
 mod draw;
+mod network;
+mod work;
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
 use case::Case;
-use compare::{Verdict, compare};
+use compare::{Verdict, compare, compare_with};
+use testkit::oracle::Mutant;
 
 /// How many of the networks that differ are shown.
 const SHOWN: usize = 6;
@@ -29,35 +32,58 @@ fn seed() -> u64 {
     })
 }
 
-/// Compares so many networks, and how many of each kind there were; panics with the differences.
-fn check(networks: u64) -> BTreeMap<String, u64> {
+/// What was compared.
+struct Summary {
+    /// Number of networks of each kind and with each variant and feature, and of those that were not compared.
+    counts: BTreeMap<String, u64>,
+    /// Number of networks that agree, and of those of them that have a feature.
+    agreed: u64,
+    featured: u64,
+}
+
+impl Summary {
+    fn of(seed: u64, verdicts: &[Verdict]) -> Self {
+        let mut summary = Self { counts: BTreeMap::new(), agreed: 0, featured: 0 };
+        for (number, verdict) in verdicts.iter().enumerate() {
+            let name = match verdict {
+                Verdict::Agrees(kind) => {
+                    summary.agree(&Case::draw(seed, number as u64));
+                    kind.clone()
+                }
+                Verdict::Left(why) => format!("not compared: {why}"),
+                Verdict::Differs(kind, _) => format!("differs: {kind}"),
+            };
+            summary.count(&name);
+        }
+        summary
+    }
+
+    fn agree(&mut self, case: &Case) {
+        let (text, features) = (case.text(), case.features());
+        self.agreed += 1;
+        self.featured += u64::from(!features.is_empty());
+        let variants = network::VARIANTS.into_iter().filter(|&variant| text.contains(variant));
+        variants.chain(features).for_each(|name| self.count(name));
+    }
+
+    fn count(&mut self, name: &str) {
+        *self.counts.entry(name.to_owned()).or_insert(0) += 1;
+    }
+}
+
+/// Compares a number of networks; panics with the differences.
+fn check(networks: u64) -> Summary {
     let seed = seed();
     println!("CUTTHROUGH_TEST_SEED={seed}");
     let verdicts: Vec<Verdict> =
         (0..networks).into_par_iter().map(|number| compare(&Case::draw(seed, number))).collect();
-    let mut kinds = BTreeMap::new();
-    let mut different = Vec::new();
-    for (number, verdict) in verdicts.into_iter().enumerate() {
-        let kind = match verdict {
-            Verdict::Agrees(kind) => {
-                let text = Case::draw(seed, number as u64).text();
-                for variant in case::VARIANTS.into_iter().filter(|&variant| text.contains(variant)) {
-                    *kinds.entry(variant.to_owned()).or_insert(0) += 1;
-                }
-                kind
-            }
-            Verdict::Left(why) => format!("not compared: {why}"),
-            Verdict::Differs(kind, _) => {
-                different.push(number as u64);
-                format!("differs: {kind}")
-            }
-        };
-        *kinds.entry(kind).or_insert(0) += 1;
-    }
-    println!("{kinds:#?}");
+    let summary = Summary::of(seed, &verdicts);
+    println!("{:#?}", summary.counts);
+    let differs = |&number: &u64| matches!(verdicts[number as usize], Verdict::Differs(..));
+    let different: Vec<u64> = (0..networks).filter(differs).collect();
     let smallest: Vec<String> = different.iter().take(SHOWN).map(|&number| smallest(seed, number)).collect();
     assert!(different.is_empty(), "{} of {networks} networks differ:\n{}", different.len(), smallest.join("\n"));
-    kinds
+    summary
 }
 
 /// The smallest workload of a network that still shows the difference, and what it is.
@@ -72,14 +98,19 @@ fn smallest(seed: u64, number: u64) -> String {
 #[test]
 fn random_networks_agree_with_the_oracle_to_the_picosecond() {
     // Would catch any rule of a router, a credit, a channel or an arbiter that is not the documented one.
-    let kinds = check(300);
+    let Summary { counts: kinds, agreed, featured } = check(300);
     let compared =
         |of: &dyn Fn(&str) -> bool| -> u64 { kinds.iter().filter(|(kind, _)| of(kind)).map(|(_, count)| count).sum() };
-    for variant in case::VARIANTS {
+    for variant in network::VARIANTS {
         let count = kinds.get(variant).copied().unwrap_or(0);
         assert!(count >= 3, "only {count} networks with `{variant}` were compared: {kinds:#?}");
     }
-    for router in case::ROUTERS {
+    assert!(featured * 2 >= agreed, "only {featured} of {agreed} networks have one of {:?}", case::FEATURES);
+    for feature in case::FEATURES {
+        let count = kinds.get(feature).copied().unwrap_or(0);
+        assert!(count >= 20, "only {count} networks with {feature} were compared: {kinds:#?}");
+    }
+    for router in network::ROUTERS {
         let count = compared(&|kind| kind.starts_with(router));
         assert!(count >= 20, "only {count} networks of {router} routers were compared: {kinds:#?}");
         let behind = compared(&|kind| kind.starts_with(router) && kind.ends_with("receive buffers"));
@@ -95,6 +126,25 @@ fn a_router_is_not_visited_when_a_link_falls_free_that_nobody_waits_for() {
     let case = Case::draw(2_931_406_529, 617);
     assert!(case.text().contains("iterations = 2"), "another network is drawn: find one that differs without the fix");
     assert!(matches!(compare(&case), Verdict::Agrees(_)), "{case}");
+}
+
+/// Returns the number of networks after which a planted mistake shows, of at most `most`.
+fn found_after(mutant: Mutant, most: u64) -> Option<u64> {
+    (0..most).find(|&number| {
+        let case = Case::draw(EVERY_DAY, number);
+        case.may_show(mutant) && matches!(compare_with(&case, Some(mutant)), Verdict::Differs(..))
+    })
+}
+
+#[test]
+fn planted_mistakes_are_found_within_500_networks() {
+    // Would catch networks that do not use what they have: multicasts without copies, windows that never fill, planes
+    // that carry equal parts, jobs that never meet.
+    Mutant::ALL.into_par_iter().for_each(|mutant| {
+        let found = found_after(mutant, 500);
+        println!("{mutant:?} is found by network {found:?}");
+        assert!(found.is_some(), "{mutant:?} is not found");
+    });
 }
 
 #[test]

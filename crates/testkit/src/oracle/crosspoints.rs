@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::arbitration::{Candidate, Place};
 use super::packet::Packet;
-use super::routers::{Candidate, Place};
 use super::{Arbitration, Simulator};
 
 /// Crosspoints of a router.
@@ -66,23 +66,45 @@ impl Simulator<'_> {
         }
         let mut candidates = Vec::new();
         for (&(_, vc, number), queue) in state.queues.range((input, 0, 0)..=(input, u8::MAX, u16::MAX)) {
-            let Some(packet) = queue.front() else { continue };
-            if state.crosspoints.has_room((input, vc, packet.out), packet.bytes, depth) {
+            let head = queue.front().map(|packet| packet.run);
+            let mut copies = queue.iter().take_while(|packet| Some(packet.run) == head);
+            if let Some(packet) =
+                copies.find(|packet| state.crosspoints.has_room((input, vc, packet.out), packet.bytes, depth))
+            {
                 let place = (number, vc, packet.out);
-                candidates.push(Candidate { place, generated: packet.generated, bytes: packet.bytes, vc: 0 });
+                candidates.push(Candidate { place, copy: 0, generated: packet.generated, bytes: packet.bytes, vc: 0 });
             }
         }
         candidates.sort_by_key(|candidate| (candidate.place.0, candidate.place.1));
         let last = state.crosspoints.crossed.get(&input).copied().unwrap_or((0, 0));
-        let Some(Candidate { place: (number, vc, out), .. }) = arbitration.first(&candidates, last) else { return };
+        let Some(Candidate { place: (number, vc, _), .. }) = arbitration.first(&candidates, last) else { return };
         state.crosspoints.crossed.insert(input, (number, vc));
-        let Some(packet) = state.take((input, vc, number)) else { return };
-        *state.crosspoints.held.entry((input, vc, out)).or_insert(0) += packet.bytes;
-        state.crosspoints.queues.entry((input, vc, out)).or_default().push_back(packet.clone());
-        let class = self.senders[self.output(router, out)].class;
-        let time = self.serialization(class, packet.bytes);
-        self.routers[router].input_free_at[usize::from(input)] = now + time;
-        self.leave(now, router, &packet, (time, packet.tail.max(now + time)));
+        self.send_copies(now, router, (input, vc, number), depth);
+    }
+
+    /// Sends the head of a queue, or its copies that have room, to crosspoints. The input is busy for the slowest.
+    fn send_copies(&mut self, now: u64, router: usize, queue: Place, depth: u64) {
+        let (input, vc, _) = queue;
+        let run = self.routers[router].queues[&queue].front().map(|packet| packet.run);
+        let mut at = 0;
+        while let Some(packet) = self.routers[router].queues.get(&queue).and_then(|own| own.get(at))
+            && Some(packet.run) == run
+        {
+            let place = (input, vc, packet.out);
+            if !self.routers[router].crosspoints.has_room(place, packet.bytes, depth) {
+                at += 1;
+                continue;
+            }
+            let Some(packet) = self.routers[router].take(queue, at) else { return };
+            let crosspoints = &mut self.routers[router].crosspoints;
+            *crosspoints.held.entry(place).or_insert(0) += packet.bytes;
+            crosspoints.queues.entry(place).or_default().push_back(packet.clone());
+            let class = self.senders[self.output(router, packet.out)].class;
+            let time = self.serialization(class, packet.bytes);
+            let free_at = &mut self.routers[router].input_free_at[usize::from(input)];
+            *free_at = (now + time).max(*free_at);
+            self.leave(now, router, &packet, (time, packet.tail.max(now + time)));
+        }
     }
 
     /// Sends the head of one of an output's crosspoints on its link.
@@ -96,7 +118,7 @@ impl Simulator<'_> {
         for (place, packet) in &heads {
             let vc = self.vc_with_room(channel, packet);
             let (place, generated, bytes) = (*place, packet.generated, packet.bytes);
-            candidates.extend(vc.map(|vc| Candidate { place, generated, bytes, vc }));
+            candidates.extend(vc.map(|vc| Candidate { place, copy: 0, generated, bytes, vc }));
         }
         let last = self.routers[router].served[usize::from(out)];
         let Some(Candidate { place, vc, .. }) = rules.arbitration.first(&candidates, last) else {

@@ -1,6 +1,8 @@
-//! Event queue. Within an instant: first all changes of state, then every affected router, then every node.
+//! Event queue. Within an instant: first all changes of state, then every affected router, then every source.
 
 use std::collections::BTreeMap;
+
+use units::NodeId;
 
 use super::packet::Packet;
 
@@ -19,10 +21,14 @@ pub(super) enum Event {
     MemoryFreed { router: usize, queue: (u16, u8), bytes: u64 },
     /// Room in a crosspoint (input, virtual channel, output) behind an input's queues is free again.
     CrosspointFreed { router: usize, place: (u16, u8, u16), bytes: u64 },
+    /// An acknowledgement of `bytes` bytes of a flow from a source's node to `dst` arrives there.
+    Acknowledged { source: usize, job: usize, dst: NodeId, bytes: u64 },
+    /// A packet's tail is at the node of a source, by the source's plane.
+    Delivered { source: usize, packet: Box<Packet> },
     /// A router arbitrates.
     Router(usize),
-    /// A node sends.
-    Node(usize),
+    /// A source sends.
+    Source(usize),
 }
 
 /// Pending events, by time, phase of the instant, and a sequence number.
@@ -70,7 +76,15 @@ impl Events {
         self.to_come.insert((at, 1, router as u64), Event::Router(router));
     }
 
-    pub fn visit_node(&mut self, at: u64, node: usize) {
-        self.to_come.insert((at, 2, node as u64), Event::Node(node));
+    pub fn acknowledge(&mut self, at: u64, source: usize, (job, dst): (usize, NodeId), bytes: u64) {
+        self.change(at, Event::Acknowledged { source, job, dst, bytes });
+    }
+
+    pub fn deliver(&mut self, at: u64, source: usize, packet: Packet) {
+        self.change(at, Event::Delivered { source, packet: Box::new(packet) });
+    }
+
+    pub fn visit_source(&mut self, at: u64, source: usize) {
+        self.to_come.insert((at, 2, source as u64), Event::Source(source));
     }
 }

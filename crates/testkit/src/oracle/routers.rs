@@ -2,16 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use routing::Hop;
 use units::{PortId, RouterId};
 
+use super::arbitration::{Candidate, Place, most_room};
 use super::crosspoints::{self, Crosspoints};
 use super::packet::Packet;
 use super::shared::{Memory, Rules};
-use super::{Arbitration, Architecture, Credits, Simulator, most_room};
-
-/// Queue: input, virtual channel, and output (0 of a FIFO, which serves all outputs).
-pub(super) type Place = (u16, u8, u16);
+use super::{Arbitration, Architecture, Credits, Mutant, Simulator};
 
 /// State of a router. An architecture uses only its part of it.
 #[derive(Debug)]
@@ -21,6 +18,9 @@ pub(super) struct Router {
     filled: BTreeMap<Place, u64>,
     /// Time until which an input sends over the crossbar, by input.
     pub input_free_at: Vec<u64>,
+    /// Packet that an input has begun to send in this instant, by input: its run, and the outputs that have taken a
+    /// copy.
+    sending: BTreeMap<u16, (u64, Vec<u16>)>,
     /// Time until which an output receives a packet over the crossbar, by output.
     output_free_at: Vec<u64>,
     /// Input and virtual channel that an output served last, by output. Initially (0, 0), as if the first queue had
@@ -29,11 +29,11 @@ pub(super) struct Router {
     /// The output that picks first.
     first: u16,
     /// Virtual channel served last, by input and output.
-    served_vc: BTreeMap<(u16, u16), u8>,
+    pub served_vc: BTreeMap<(u16, u16), u8>,
     /// Round-robin pointers of iSLIP: the input of highest priority by output. `accept` has the output of highest
     /// priority by input.
-    grant: Vec<u16>,
-    accept: Vec<u16>,
+    pub grant: Vec<u16>,
+    pub accept: Vec<u16>,
     /// Packets behind the crossbar, by output and virtual channel. `output_room` is the space left for more, in bytes.
     outputs: BTreeMap<(u16, u8), VecDeque<Packet>>,
     output_room: BTreeMap<(u16, u8), u64>,
@@ -45,22 +45,13 @@ pub(super) struct Router {
     pub crosspoints: Crosspoints,
 }
 
-/// Packet that an output may take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub place: Place,
-    pub generated: u64,
-    pub bytes: u64,
-    /// Virtual channel on the next link.
-    pub vc: u8,
-}
-
 impl Router {
     pub fn new(ports: usize) -> Self {
         Self {
             queues: BTreeMap::new(),
             filled: BTreeMap::new(),
             input_free_at: vec![0; ports],
+            sending: BTreeMap::new(),
             output_free_at: vec![0; ports],
             served: vec![(0, 0); ports],
             first: 0,
@@ -79,10 +70,33 @@ impl Router {
         self.served.len() as u16
     }
 
-    /// Returns the heads of the queues for an output, by input and virtual channel.
-    fn heads(&self, out: u16) -> Vec<(Place, Packet)> {
-        let head = |(&place, queue): (&Place, &VecDeque<Packet>)| queue.front().map(|packet| (place, packet.clone()));
-        self.queues.iter().filter_map(head).filter(|(_, packet)| packet.out == out).collect()
+    /// Returns the packets at the heads of queues that are for an output, by input and virtual channel. The copies of a
+    /// head are heads too. Each packet comes with its place in the queue.
+    pub fn heads(&self, out: u16) -> Vec<(Place, usize, Packet)> {
+        let mut heads = Vec::new();
+        for (&place, queue) in &self.queues {
+            let run = queue.front().map(|packet| packet.run);
+            let copies = queue.iter().enumerate().take_while(|(_, packet)| Some(packet.run) == run);
+            heads
+                .extend(copies.filter(|(_, packet)| packet.out == out).map(|(at, packet)| (place, at, packet.clone())));
+        }
+        heads
+    }
+
+    /// Returns whether an input may send a packet now: it is free, or has begun to send other copies of the packet in
+    /// this instant.
+    pub fn may_send(&self, input: u16, packet: &Packet, now: u64) -> bool {
+        match self.sending.get(&input) {
+            Some((run, outs)) => *run == packet.run && !outs.contains(&packet.out),
+            None => self.input_free_at[usize::from(input)] <= now,
+        }
+    }
+
+    /// Notes that an input sends a packet until `until`.
+    pub fn occupy_input(&mut self, input: u16, packet: &Packet, until: u64) {
+        self.sending.entry(input).or_insert((packet.run, Vec::new())).1.push(packet.out);
+        let free_at = &mut self.input_free_at[usize::from(input)];
+        *free_at = until.max(*free_at);
     }
 
     /// Returns whether an input has packets.
@@ -91,14 +105,14 @@ impl Router {
     }
 
     /// Returns whether a packet waits for an output and its input is free.
-    fn is_asked(&self, out: u16, now: u64) -> bool {
-        self.heads(out).iter().any(|(place, _)| self.input_free_at[usize::from(place.0)] <= now)
+    pub fn is_asked(&self, out: u16, now: u64) -> bool {
+        self.heads(out).iter().any(|(place, _, packet)| self.may_send(place.0, packet, now))
     }
 
-    /// Takes the head of a queue; removes an empty queue.
-    pub fn take(&mut self, place: Place) -> Option<Packet> {
+    /// Takes the head of a queue, or one of its copies; removes an empty queue.
+    pub fn take(&mut self, place: Place, copy: usize) -> Option<Packet> {
         let queue = self.queues.get_mut(&place)?;
-        let packet = queue.pop_front();
+        let packet = queue.remove(copy);
         if queue.is_empty() {
             self.queues.remove(&place);
         }
@@ -111,49 +125,59 @@ impl Router {
     }
 }
 
-impl Arbitration {
-    /// Returns the candidate served first. Candidates are in the order of inputs and virtual channels; `last` was
-    /// served last.
-    pub(super) fn first(self, candidates: &[Candidate], last: (u16, u8)) -> Option<Candidate> {
-        let number = |candidate: &&Candidate| (candidate.place.0, candidate.place.1);
-        let next = candidates.iter().find(|candidate| number(candidate) > last);
-        match self {
-            Self::RoundRobin => next.or(candidates.first()).copied(),
-            Self::OldestFirst => candidates.iter().min_by_key(|one| (one.generated, number(one))).copied(),
-        }
-    }
-}
-
 impl Simulator<'_> {
-    /// Queues a packet whose head is ready; the architecture determines the queue.
+    /// Queues a packet whose head is ready, or its copies; the architecture determines the queue.
     pub(super) fn arrive(&mut self, now: u64, router: usize, packet: Packet) {
-        let mut hop = packet.hop;
-        let route = self.network.routing.route(RouterId(router as u32), &mut hop);
-        let packet = Packet { hop, out: route.first().0, class: route.vc_class, hops: packet.hops + 1, ..packet };
+        let mut copies = self.split(router, &packet);
+        if copies.len() > 1 && self.network.mutant == Some(Mutant::LostCopy) {
+            copies.pop();
+        }
         if let Architecture::SharedBuffer { .. } = self.network.architecture {
-            return self.arrive_at_memory(now, router, packet);
+            return self.arrive_at_memory(now, router, copies);
         }
-        let input = packet.hop.in_port.0;
-        let place = match self.network.architecture {
-            Architecture::InputQueued(_)
-            | Architecture::InputOutputQueued { .. }
-            | Architecture::InputCrosspointQueued { fifo: true, .. } => (input, packet.vc, 0),
-            _ => (input, packet.vc, packet.out),
-        };
         if let Architecture::OutputQueued(Credits::RowMinimum, _) = self.network.architecture {
-            let state = &mut self.routers[router];
-            let before = state.fullest(input, packet.vc);
-            *state.filled.entry(place).or_insert(0) += packet.bytes;
-            let rise = state.fullest(input, packet.vc) - before;
-            self.give_credit(now, router, packet.hop.in_port, (0, packet.vc), packet.bytes - rise);
+            self.enter_row(now, router, &mut copies);
+        } else if copies.len() > 1 {
+            self.shares.share(copies.iter_mut());
         }
-        self.routers[router].queues.entry(place).or_default().push_back(packet);
+        let whole = copies[0].run;
+        let mut before: Option<(u16, u64)> = None;
+        for copy in copies {
+            // Copies for one output on several classes are neighbours.
+            let of_output = before.filter(|&(out, _)| out == copy.out).map_or(copy.run, |(_, run)| run);
+            before = Some((copy.out, of_output));
+            let (queue, run) = match self.network.architecture {
+                Architecture::InputQueued(_)
+                | Architecture::InputOutputQueued { .. }
+                | Architecture::InputCrosspointQueued { fifo: true, .. } => (0, whole),
+                Architecture::InputCrosspointQueued { fifo: false, .. } => (copy.out, of_output),
+                _ => (copy.out, copy.run),
+            };
+            let place = (packet.in_port.0, packet.vc, queue);
+            self.routers[router].queues.entry(place).or_default().push_back(Packet { run, ..copy });
+        }
         self.events.visit_router(now, router);
+    }
+
+    /// Counts a packet in the crosspoints of its outputs, and returns the credit that it does not need. Copies for one
+    /// output on several classes are in its crosspoint once.
+    fn enter_row(&mut self, now: u64, router: usize, copies: &mut [Packet]) {
+        let Packet { in_port, vc, bytes, .. } = copies[0];
+        let state = &mut self.routers[router];
+        let before = state.fullest(in_port.0, vc);
+        for alike in copies.chunk_by_mut(|one, other| one.out == other.out) {
+            *state.filled.entry((in_port.0, vc, alike[0].out)).or_insert(0) += bytes;
+            if alike.len() > 1 {
+                self.shares.share(alike.iter_mut());
+            }
+        }
+        let rise = state.fullest(in_port.0, vc) - before;
+        self.give_credit(now, router, in_port, (0, vc), bytes - rise);
     }
 
     /// Returns the credit of a packet that has left its buffer.
     pub(super) fn give_back(&mut self, now: u64, router: usize, packet: &Packet) {
-        let Packet { vc, out, bytes, hop: Hop { in_port, .. }, .. } = *packet;
+        let Packet { vc, out, bytes, in_port, .. } = *packet;
         let state = &mut self.routers[router];
         let (place, bytes) = match self.network.architecture {
             Architecture::OutputQueued(Credits::RowMinimum, _) => {
@@ -171,7 +195,9 @@ impl Simulator<'_> {
     /// leaves.
     pub(super) fn leave(&mut self, now: u64, router: usize, packet: &Packet, times: (u64, u64)) {
         let at = self.freed_at(now, packet, times);
-        self.events.free(at, router, packet.clone());
+        if let Some(at) = self.shares.leave(packet, at) {
+            self.events.free(at, router, packet.clone());
+        }
     }
 
     /// Returns the time at which the buffer of a packet that leaves now becomes free. `time` is the duration of
@@ -207,6 +233,7 @@ impl Simulator<'_> {
                 }
             }
         }
+        self.routers[router].sending.clear();
         self.visit_with_inputs(now, router);
     }
 
@@ -230,16 +257,17 @@ impl Simulator<'_> {
         !matches!(self.network.architecture, Architecture::OutputQueued(..))
     }
 
-    /// Returns the packets that an output's link could take now.
-    fn candidates(&mut self, now: u64, router: usize, out: u16) -> Vec<Candidate> {
+    /// Returns the packets that an output's link could take now, one of each queue.
+    pub(super) fn candidates(&mut self, now: u64, router: usize, out: u16) -> Vec<Candidate> {
         let channel = self.output(router, out);
         let mut found = Vec::new();
-        for (place, packet) in self.routers[router].heads(out) {
-            let free = self.routers[router].input_free_at[usize::from(place.0)] <= now;
+        for (place, copy, packet) in self.routers[router].heads(out) {
+            let free = self.routers[router].may_send(place.0, &packet, now);
             if free && let Some(vc) = self.vc_with_room(channel, &packet) {
-                found.push(Candidate { place, generated: packet.generated, bytes: packet.bytes, vc });
+                found.push(Candidate { place, copy, generated: packet.generated, bytes: packet.bytes, vc });
             }
         }
+        found.dedup_by_key(|candidate| candidate.place);
         found
     }
 
@@ -263,13 +291,13 @@ impl Simulator<'_> {
     }
 
     /// Sends a packet from its input's queue.
-    fn send(&mut self, now: u64, router: usize, Candidate { place, vc, .. }: Candidate) {
-        let Some(packet) = self.routers[router].take(place) else { return };
+    pub(super) fn send(&mut self, now: u64, router: usize, Candidate { place, copy, vc, .. }: Candidate) {
+        let Some(packet) = self.routers[router].take(place, copy) else { return };
         let channel = self.output(router, packet.out);
         let tail = self.transmit(now, channel, vc, packet.clone());
         self.leave(now, router, &packet, (tail - now, tail));
         if self.has_crossbar() {
-            self.routers[router].input_free_at[usize::from(place.0)] = tail;
+            self.routers[router].occupy_input(place.0, &packet, tail);
         }
     }
 
@@ -307,23 +335,25 @@ impl Simulator<'_> {
     fn crossing_candidates(&mut self, now: u64, router: usize, out: u16) -> Vec<Candidate> {
         let class = self.senders[self.output(router, out)].class;
         let mut candidates = Vec::new();
-        for (place, packet) in self.routers[router].heads(out) {
+        for (place, copy, packet) in self.routers[router].heads(out) {
             let vcs = self.vcs(class, packet.class);
             let room: Vec<(u64, u8)> = vcs.map(|vc| (*self.output_room(router, out, vc), vc)).collect();
             let vc = most_room(&room, packet.bytes);
-            let free = self.routers[router].input_free_at[usize::from(place.0)] <= now;
+            let free = self.routers[router].may_send(place.0, &packet, now);
             candidates.extend(vc.filter(|_| free).map(|vc| Candidate {
                 place,
+                copy,
                 generated: packet.generated,
                 bytes: packet.bytes,
                 vc,
             }));
         }
+        candidates.dedup_by_key(|candidate| candidate.place);
         candidates
     }
 
     fn take_across(&mut self, now: u64, router: usize, (out, chosen): (u16, Candidate), speedup: u64) {
-        let Some(packet) = self.routers[router].take(chosen.place) else { return };
+        let Some(packet) = self.routers[router].take(chosen.place, chosen.copy) else { return };
         let class = self.senders[self.output(router, out)].class;
         let time = self.serialization(class, packet.bytes).div_ceil(speedup);
         self.leave(now, router, &packet, (time, packet.tail.max(now + time)));
@@ -331,7 +361,7 @@ impl Simulator<'_> {
         let state = &mut self.routers[router];
         state.served[usize::from(out)] = (chosen.place.0, chosen.place.1);
         state.output_free_at[usize::from(out)] = now + time;
-        state.input_free_at[usize::from(chosen.place.0)] = now + time;
+        state.occupy_input(chosen.place.0, &packet, now + time);
         state.outputs.entry((out, chosen.vc)).or_default().push_back(packet);
     }
 
@@ -366,6 +396,7 @@ impl Simulator<'_> {
         let head = |(&(_, vc), queue): (&(u16, u8), &VecDeque<Packet>)| {
             let of = |packet: &Packet| Candidate {
                 place: (0, vc, out),
+                copy: 0,
                 generated: packet.generated,
                 bytes: packet.bytes,
                 vc,
@@ -382,79 +413,5 @@ impl Simulator<'_> {
         let (channel, bytes) = (self.output(router, out), packet.bytes);
         let tail = self.transmit(now, channel, vc, packet);
         self.events.free_output(tail, router, (out, vc), bytes);
-    }
-
-    // --- virtual-output-queued ------------------------------------------------------------------------------------
-
-    /// Matches inputs to outputs (McKeown 1999) and sends the matched packets.
-    fn islip(&mut self, now: u64, router: usize, rounds: u8) {
-        let asked = (0..self.routers[router].ports()).filter(|&out| self.routers[router].is_asked(out, now));
-        let (free, busy): (Vec<u16>, Vec<u16>) =
-            asked.partition(|&out| self.senders[self.output(router, out)].free_at <= now);
-        // Requests: the inputs with a packet for an output, by output, while both are free.
-        let mut requests = BTreeMap::new();
-        for &out in &free {
-            requests.insert(out, self.of_each_input(now, router, out));
-        }
-        for round in 0..rounds {
-            let accepted = self.match_once(router, &requests, round == 0);
-            if accepted.is_empty() {
-                break;
-            }
-            for chosen in accepted {
-                let (input, vc, out) = chosen.place;
-                requests.remove(&out);
-                requests.values_mut().for_each(|of: &mut Vec<Candidate>| of.retain(|other| other.place.0 != input));
-                self.routers[router].served_vc.insert((input, out), vc);
-                self.send(now, router, chosen);
-            }
-        }
-        let still_wanted = free.into_iter().filter(|&out| !self.routers[router].heads(out).is_empty());
-        for out in still_wanted.chain(busy).collect::<Vec<u16>>() {
-            let sender = &mut self.senders[self.channels.output(RouterId(router as u32), PortId(out)).index()];
-            match sender.free_at > now {
-                true => self.events.visit_router(sender.free_at, router),
-                false => sender.starved = true,
-            }
-        }
-    }
-
-    /// Returns the packet that each input would send to an output. The virtual channels of an input take turns.
-    fn of_each_input(&mut self, now: u64, router: usize, out: u16) -> Vec<Candidate> {
-        let candidates = self.candidates(now, router, out);
-        let of_one = candidates.chunk_by(|one, other| one.place.0 == other.place.0);
-        let choose = |of: &[Candidate]| {
-            let input = of[0].place.0;
-            // Initially the lowest virtual channel goes first.
-            let last = self.routers[router].served_vc.get(&(input, out)).copied().unwrap_or(u8::MAX);
-            Arbitration::RoundRobin.first(of, (input, last))
-        };
-        of_one.filter_map(choose).collect()
-    }
-
-    /// Performs one round of grant and accept. Pointers move only in the first round, and only past accepted grants.
-    fn match_once(&mut self, router: usize, requests: &BTreeMap<u16, Vec<Candidate>>, first: bool) -> Vec<Candidate> {
-        let state = &mut self.routers[router];
-        let ports = state.ports();
-        // Grants by input, in ascending order of outputs.
-        let mut grants: BTreeMap<u16, Vec<Candidate>> = BTreeMap::new();
-        for (&out, of) in requests {
-            let from = state.grant[usize::from(out)];
-            let granted = of.iter().find(|one| one.place.0 >= from).or(of.first());
-            if let Some(&granted) = granted {
-                grants.entry(granted.place.0).or_default().push(granted);
-            }
-        }
-        let mut accepted = Vec::new();
-        for (input, granted) in grants {
-            let from = state.accept[usize::from(input)];
-            let Some(&chosen) = granted.iter().find(|one| one.place.2 >= from).or(granted.first()) else { continue };
-            if first {
-                state.accept[usize::from(input)] = (chosen.place.2 + 1) % ports;
-                state.grant[usize::from(chosen.place.2)] = (input + 1) % ports;
-            }
-            accepted.push(chosen);
-        }
-        accepted
     }
 }

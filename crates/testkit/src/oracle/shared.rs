@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::arbitration::Candidate;
 use super::packet::Packet;
-use super::routers::Candidate;
 use super::{Arbitration, Simulator};
 
 /// Queue of an output for a class of virtual channels.
@@ -19,8 +19,10 @@ pub(super) struct Memory {
     /// Queue to which a packet was last admitted from reserved space. Initially (0, 0), as if the first queue had been
     /// served.
     last: Queue,
-    /// Packet that arrives at this instant, by input.
-    arrived: BTreeMap<u16, Packet>,
+    /// Bytes of the shared memory in use. Copies of a packet are there once.
+    used: u64,
+    /// Packet that arrives at this instant, by input: its copies.
+    arrived: BTreeMap<u16, Vec<Packet>>,
 }
 
 /// Packet in a queue. It lies in the shared memory or in its input's reserved space.
@@ -28,6 +30,15 @@ pub(super) struct Memory {
 struct Held {
     packet: Packet,
     is_shared: bool,
+    /// Whether it is a copy that keeps its reserved space until it leaves.
+    stays: bool,
+}
+
+impl Held {
+    /// Returns whether the packet is to be admitted to the shared memory when there is room.
+    fn waits(&self) -> bool {
+        !self.is_shared && !self.stays
+    }
 }
 
 /// Parameters of admission to a router's memory and of arbitration.
@@ -41,23 +52,30 @@ pub(super) struct Rules {
 
 impl Memory {
     pub fn free(&mut self, queue: Queue, bytes: u64) {
+        self.used -= bytes;
+        self.shorten(queue, bytes);
+    }
+
+    /// Removes a packet from a queue's occupancy.
+    fn shorten(&mut self, queue: Queue, bytes: u64) {
         *self.shared.entry(queue).or_insert(0) -= bytes;
     }
 
     /// Returns whether a packet may join the packets of its queue in the shared memory.
     fn admits(&self, rules: Rules, queue: Queue, bytes: u64) -> bool {
-        let free = rules.memory - self.shared.values().sum::<u64>();
+        let free = rules.memory - self.used;
         let length = self.shared.get(&queue).copied().unwrap_or(0) + bytes;
         bytes <= free && length as f64 <= rules.alpha * free as f64
     }
 
-    fn admit(&mut self, queue: Queue, bytes: u64) {
-        *self.shared.entry(queue).or_insert(0) += bytes;
+    fn admit(&mut self, queues: &[Queue], bytes: u64) {
+        self.used += bytes;
+        queues.iter().for_each(|&queue| *self.shared.entry(queue).or_insert(0) += bytes);
     }
 
     /// Admits the head of one queue from reserved space, if any may be admitted. The queues take turns.
     fn admit_next(&mut self, rules: Rules) -> Option<Packet> {
-        let first = |held: &VecDeque<Held>| held.iter().position(|held| !held.is_shared);
+        let first = |held: &VecDeque<Held>| held.iter().position(Held::waits);
         let waiting = self.queues.iter().filter_map(|(&queue, held)| Some((queue, first(held)?)));
         let admitted =
             |&(queue, place): &(Queue, usize)| self.admits(rules, queue, self.queues[&queue][place].packet.bytes);
@@ -66,7 +84,7 @@ impl Memory {
         let held = &mut self.queues.get_mut(&queue)?[place];
         held.is_shared = true;
         let packet = held.packet.clone();
-        self.admit(queue, packet.bytes);
+        self.admit(&[queue], packet.bytes);
         self.last = queue;
         Some(packet)
     }
@@ -79,9 +97,12 @@ impl Memory {
 }
 
 impl Simulator<'_> {
-    /// Notes the arrival of a packet. The packets of one instant are queued in the order of inputs.
-    pub(super) fn arrive_at_memory(&mut self, now: u64, router: usize, packet: Packet) {
-        self.routers[router].memory.arrived.insert(packet.hop.in_port.0, packet);
+    /// Notes the arrival of a packet's copies. The packets of one instant are queued in the order of inputs.
+    pub(super) fn arrive_at_memory(&mut self, now: u64, router: usize, mut copies: Vec<Packet>) {
+        if copies.len() > 1 {
+            self.shares.share(copies.iter_mut());
+        }
+        self.routers[router].memory.arrived.insert(copies[0].in_port.0, copies);
         self.events.visit_router(now, router);
     }
 
@@ -94,8 +115,8 @@ impl Simulator<'_> {
     /// Serves the packets that wait for freed memory, then arriving packets, then the outputs.
     pub(super) fn serve_memory(&mut self, now: u64, router: usize, rules: Rules) {
         self.admit_waiting(now, router, rules);
-        for packet in std::mem::take(&mut self.routers[router].memory.arrived).into_values() {
-            self.enqueue(now, router, rules, packet);
+        for copies in std::mem::take(&mut self.routers[router].memory.arrived).into_values() {
+            self.enqueue(now, router, rules, copies);
         }
         for out in 0..self.routers[router].ports() {
             self.serve_queues(now, router, out, rules);
@@ -104,19 +125,24 @@ impl Simulator<'_> {
 
     fn admit_waiting(&mut self, now: u64, router: usize, rules: Rules) {
         while let Some(packet) = self.routers[router].memory.admit_next(rules) {
-            self.give_credit(now, router, packet.hop.in_port, (0, packet.vc), packet.bytes);
+            self.give_credit(now, router, packet.in_port, (0, packet.vc), packet.bytes);
         }
     }
 
-    fn enqueue(&mut self, now: u64, router: usize, rules: Rules, packet: Packet) {
+    /// Queues the copies of a packet. They are admitted to the shared memory together or not at all.
+    fn enqueue(&mut self, now: u64, router: usize, rules: Rules, copies: Vec<Packet>) {
         let memory = &mut self.routers[router].memory;
-        let queue = (packet.out, packet.class.0);
-        let is_behind = memory.queues.get(&queue).is_some_and(|held| held.iter().any(|held| !held.is_shared));
-        let is_shared = !is_behind && memory.admits(rules, queue, packet.bytes);
-        memory.queues.entry(queue).or_default().push_back(Held { packet: packet.clone(), is_shared });
+        let queues: Vec<Queue> = copies.iter().map(|copy| (copy.out, copy.class.0)).collect();
+        let Packet { in_port, vc, bytes, .. } = copies[0];
+        let is_behind = |queue: &Queue| memory.queues.get(queue).is_some_and(|held| held.iter().any(Held::waits));
+        let is_shared = queues.iter().all(|queue| !is_behind(queue) && memory.admits(rules, *queue, bytes));
+        let stays = copies.len() > 1;
+        for (queue, packet) in queues.iter().zip(copies) {
+            memory.queues.entry(*queue).or_default().push_back(Held { packet, is_shared, stays });
+        }
         if is_shared {
-            memory.admit(queue, packet.bytes);
-            self.give_credit(now, router, packet.hop.in_port, (0, packet.vc), packet.bytes);
+            memory.admit(&queues, bytes);
+            self.give_credit(now, router, in_port, (0, vc), bytes);
         }
     }
 
@@ -131,7 +157,7 @@ impl Simulator<'_> {
             let mut candidates = Vec::new();
             for (class, packet) in heads {
                 let place = (u16::from(class), 0, out);
-                let candidate = |vc| Candidate { place, generated: packet.generated, bytes: packet.bytes, vc };
+                let candidate = |vc| Candidate { place, copy: 0, generated: packet.generated, bytes: packet.bytes, vc };
                 candidates.extend(self.vc_with_room(channel, &packet).map(candidate));
             }
             let last = self.routers[router].served[usize::from(out)];
@@ -149,12 +175,15 @@ impl Simulator<'_> {
         let queue = (place.2, place.0 as u8);
         self.routers[router].served[usize::from(place.2)] = (place.0, 0);
         let held = self.routers[router].memory.queues.get_mut(&queue).and_then(VecDeque::pop_front);
-        let Some(Held { packet, is_shared }) = held else { return };
+        let Some(Held { packet, is_shared, .. }) = held else { return };
         let tail = self.transmit(now, self.output(router, place.2), vc, packet.clone());
         if is_shared {
-            match self.freed_at(now, &packet, (tail - now, tail)) {
-                at if at == now => self.routers[router].memory.free(queue, packet.bytes),
-                at => self.events.free_memory(at, router, queue, packet.bytes),
+            let at = self.freed_at(now, &packet, (tail - now, tail));
+            match self.shares.leave(&packet, at) {
+                // Other copies are in the memory.
+                None => self.routers[router].memory.shorten(queue, packet.bytes),
+                Some(at) if at == now => self.routers[router].memory.free(queue, packet.bytes),
+                Some(at) => self.events.free_memory(at, router, queue, packet.bytes),
             }
         } else {
             self.leave(now, router, &packet, (tail - now, tail));

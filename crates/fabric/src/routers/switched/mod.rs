@@ -26,6 +26,7 @@ mod order;
 mod outputs;
 mod prefetch;
 mod residue;
+mod runs;
 mod whole;
 
 use engine::Bits;

@@ -20,12 +20,13 @@ use units::Draw;
 use super::Switched;
 use super::allocator::{Crossing, Place};
 use super::order::Tetris;
+use super::runs::Runs;
 use crate::catalogue::{Arbitration, FanoutSplitting, FifoMulticast, MulticastPolicy};
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric, Leaving};
 use crate::packet::NONE;
 use crate::profile::General;
-use crate::routers::arbiter::{ArbitrationContext, Candidates, in_turn};
+use crate::routers::arbiter::{ArbitrationContext, in_turn};
 
 /// State for serving runs, beyond that for single packets.
 #[derive(Debug)]
@@ -106,29 +107,6 @@ impl Multicast {
     }
 }
 
-/// Heads that request an output of a router, each of which may request others too.
-pub(super) struct Runs<'a> {
-    pub routers: &'a Switched,
-    pub output: usize,
-    /// First (port, virtual channel) of the router.
-    pub first: usize,
-    pub now: u64,
-}
-
-impl Candidates for Runs<'_> {
-    fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
-        self.routers.ready_copy(fabric, self.output, self.first + candidate, self.now).map(|(_, vc)| vc)
-    }
-
-    fn generated_at(&self, _fabric: &Fabric, candidate: usize) -> u64 {
-        self.routers.ages[self.first + candidate]
-    }
-
-    fn is_of_group(&self, fabric: &Fabric, candidate: usize) -> bool {
-        self.routers.leads_group(fabric, self.first + candidate)
-    }
-}
-
 impl Switched {
     /// Queues the copies of a packet as one run.
     pub(super) fn take_in_run(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
@@ -191,23 +169,6 @@ impl Switched {
         for packet in fabric.run(self.fifos[input].queue.head()) {
             self.requests.remove(base + usize::from(fabric.pool[packet].out), candidate);
         }
-    }
-
-    /// Returns the copy at the head of an input that could go to an output now, and its virtual channel. If there are
-    /// copies on several classes, it is the first.
-    pub(super) fn ready_copy(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<(u32, u8)> {
-        let port = fabric.outputs[output].port;
-        let mut packet = self.fifos[input].queue.head();
-        for _ in 0..fabric.run(packet).count() {
-            let copy = fabric.pool[packet];
-            if copy.out == port
-                && let Some(vc) = self.ready_for::<General>(fabric, output, (packet, copy.class(), copy.bytes), now)
-            {
-                return Some((packet, vc));
-            }
-            packet = copy.next;
-        }
-        None
     }
 
     /// Serves the active outputs of a router, from `first` on.

@@ -13,7 +13,7 @@
 
 use super::Switched;
 use super::allocator::Place;
-use super::multicast::Runs;
+use super::runs::Runs;
 use crate::catalogue::MulticastPolicy;
 use crate::fabric::Fabric;
 use crate::routers::arbiter::Candidates;

@@ -8,7 +8,8 @@
 //! channels of an input could send, the one whose head has waited longest takes part.
 
 use super::Switched;
-use super::multicast::{Matching, Runs};
+use super::multicast::Matching;
+use super::runs::Runs;
 use crate::fabric::Fabric;
 use crate::routers::arbiter::{Candidates, in_turn};
 
