@@ -58,6 +58,7 @@ fn last_arrival_behind(
         frees_at_tail: router.1,
         packet: 256,
         receive_buffer,
+        groups: None,
         mutant: None,
     };
     let mut flows = vec![Vec::new(); nodes as usize];

@@ -11,7 +11,7 @@ use crate::network::{self, Units};
 use crate::work::{Features, Job};
 
 /// Features of a case beyond messages from task to task in one network.
-pub const FEATURES: [&str; 4] = ["multicasts", "several planes", "several jobs", "a pacer"];
+pub const FEATURES: [&str; 5] = ["multicasts", "several planes", "several jobs", "a pacer", "combine units"];
 
 /// An experiment whose result is compared.
 #[derive(Clone, Debug)]
@@ -43,8 +43,12 @@ impl Case {
         let packet = units.packet(random);
         let network = topology
             + &network::link(random, &units, classes)
-            + &network::router(random, &units, (packet, features.multicasts), classes)
+            + &network::router(random, &units, (packet, features), classes)
             + &network::node(random, &units, packet);
+        let network = match features.groups {
+            true => network + &network::combine_units(random, &units),
+            false => network,
+        };
         Self {
             folder: std::env::temp_dir().join(format!("cutthrough-oracle-{}-{seed}-{number}", std::process::id())),
             network,
@@ -64,6 +68,7 @@ impl Case {
             self.planes > 1,
             self.jobs.len() > 1,
             self.jobs.iter().any(|job| job.window.is_some()),
+            self.jobs.iter().any(|job| job.allreduce().is_some()),
         ];
         FEATURES.into_iter().zip(has).filter(|&(_, has)| has).map(|(name, _)| name).collect()
     }
@@ -75,6 +80,7 @@ impl Case {
             Mutant::SwappedPlanes => "several planes",
             Mutant::FirstJobFirst => "several jobs",
             Mutant::ShortWindow => "a pacer",
+            Mutant::LongGroupWindow => "combine units",
         };
         self.features().contains(&feature)
     }
@@ -135,12 +141,14 @@ impl Case {
 
 /// What the jobs of a case have, and the number of planes. They have a stream of their own.
 fn features(random: &mut Random) -> (Features, u64) {
-    // A pacer holds back the only link of a node, and no multicasts.
+    // A pacer holds back the only link of a node, and no multicasts. Trees of groups are in one plane.
     let window = random.chance(15);
-    let multicasts = !window && random.chance(35);
-    let planes = if !window && random.chance(20) { random.within(2, 3) } else { 1 };
-    let jobs = if !window && random.chance(20) { random.pick(&[2, 2, 3]) } else { 1 };
-    (Features { multicasts, window, jobs }, planes)
+    let groups = !window && random.chance(18);
+    let more = !window && !groups;
+    let multicasts = more && random.chance(35);
+    let planes = if more && random.chance(20) { random.within(2, 3) } else { 1 };
+    let jobs = if more && random.chance(20) { random.pick(&[2, 2, 3]) } else { 1 };
+    (Features { multicasts, window, groups, jobs }, planes)
 }
 
 impl fmt::Display for Case {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use fabric::catalogue::{Arbitration as Rule, CreditReturn, CreditRule, InputQueueing, RouterSpec};
 use sim::{Experiment, PointResult, RunOptions, System, run};
 use testkit::oracle::{
-    self, Arbitration, Architecture, Credits, Flow, Link, Mutant, Network, Outcome, ReceiveBuffer, Window,
-    has_one_path, simulate,
+    self, Arbitration, Architecture, CombineUnit, Credits, Flow, Groups, Link, Mutant, Network, Outcome, ReceiveBuffer,
+    Window, has_one_path, simulate,
 };
 use topology::ChannelClass;
 use units::{ChannelId, NodeId, TaskId};
@@ -42,12 +42,18 @@ pub fn compare_with(case: &Case, mutant: Option<Mutant>) -> Verdict {
         if !jobs.iter().all(|job| has_one_path_each(&system, job)) {
             return Verdict::Left("has several paths".to_owned());
         }
+        if jobs.len() > 1 && jobs.iter().any(begins_late) {
+            return Verdict::Left("begins after an empty phase".to_owned());
+        }
         if system.refuse_deadlock().is_err() {
             return Verdict::Left("may deadlock".to_owned());
         }
         let behind = if system.spec.node.receive_buffer.is_some() { " before receive buffers" } else { "" };
         let kind = format!("{} on {}{behind}", system.spec.router.kind(), system.network.topology.kind());
         let network = Network { mutant, ..network(case, &system) };
+        if frees_before_unit(case, &network) {
+            return Verdict::Left("frees buffers before a slow combine unit is done".to_owned());
+        }
         let Some(outcomes) = expect(&network, &jobs) else {
             return Verdict::Differs(kind, "the oracle has a deadlock".to_owned());
         };
@@ -82,7 +88,31 @@ fn job_of(case: &Case, system: &System, number: usize) -> oracle::Job {
         flows
     };
     let phases = job.messages().iter().map(phase).collect();
-    oracle::Job { start: job.start, phases, window: job.window.map(|(bytes, ack)| Window { bytes, ack }) }
+    let window = job.window.map(|(bytes, ack)| Window { bytes, ack });
+    oracle::Job { start: job.start, phases, allreduce: job.allreduce(), window }
+}
+
+/// Whether a job begins at time 0 with an empty phase before others. The fabric draws the first packets of nodes before
+/// such a job gives any, so that it has no turn at time 0.
+fn begins_late(job: &oracle::Job) -> bool {
+    let is_empty = |flows: &Vec<Vec<Flow>>| flows.iter().all(Vec::is_empty);
+    job.start == 0 && job.phases.first().is_some_and(is_empty) && !job.phases.iter().all(is_empty)
+}
+
+/// Whether a combine unit is slower than links that are all equally fast, and buffers become free at the head. The
+/// fabric then frees a packet's space when the unit takes the packet, and not, as with links of several speeds, as late
+/// as the unit requires.
+fn frees_before_unit(case: &Case, network: &Network<'_>) -> bool {
+    let (Some(groups), Some(bytes)) = (network.groups, case.jobs[0].allreduce()) else { return false };
+    let (first, CombineUnit { cycle, header_cycles, word, words_per_cycle, .. }) = (network.links[0], groups.units);
+    let sizes = [case.packet.min(bytes), bytes % case.packet];
+    let is_slow = |&size: &u64| {
+        let cycles = header_cycles + size.div_ceil(word).div_ceil(words_per_cycle).max(1);
+        size > 0 && u128::from(cycles * cycle) * u128::from(first.bandwidth) > u128::from(size) * 8 * 1_000_000_000_000
+    };
+    !network.frees_at_tail
+        && network.links.iter().all(|link| link.bandwidth == first.bandwidth)
+        && sizes.iter().any(is_slow)
 }
 
 fn has_one_path_each(system: &System, job: &oracle::Job) -> bool {
@@ -203,13 +233,27 @@ fn network<'a>(case: &Case, system: &'a System) -> Network<'a> {
             depth: bytes(depth),
             drain: system.spec.node.drain.map_or_else(|| link("ejection").bandwidth, |drain| drain.0),
         }),
+        groups: system.network.plan.groups().and_then(groups),
         mutant: None,
     }
 }
 
+/// Groups and combine units as the oracle takes them.
+fn groups(spec: &fabric::GroupsSpec) -> Option<Groups<'_>> {
+    let fabric::CombineSpec { cycle, header_cycles, word, words_per_cycle, window, .. } = spec.units?;
+    let units = CombineUnit {
+        cycle: cycle.0,
+        header_cycles: u64::from(header_cycles),
+        word: word.0,
+        words_per_cycle: u64::from(words_per_cycle),
+        window,
+    };
+    Some(Groups { trees: &spec.trees, units })
+}
+
 fn architecture(router: &RouterSpec, inner: u64) -> Architecture {
     let arbitration = |rule: Rule| match rule {
-        // Without groups both are the same.
+        // Packets of groups are not mixed with others, so that both are the same.
         Rule::RoundRobin | Rule::GroupsFirst => Arbitration::RoundRobin,
         Rule::OldestFirst => Arbitration::OldestFirst,
         Rule::Random => panic!("the oracle draws nothing"),

@@ -1,6 +1,7 @@
 //! Random networks of any kind.
 
 use crate::draw::Random;
+use crate::work::Features;
 
 /// Every architecture.
 pub const ROUTERS: [&str; 6] = [
@@ -123,7 +124,7 @@ fn dimension_order(random: &mut Random, dims: &[u64]) -> String {
     format!("{order}ties = \"{ties}\"")
 }
 
-/// Keys of a dragonfly whose groups have so many global ports.
+/// Keys of a dragonfly whose groups have `ports` global ports.
 fn wiring(random: &mut Random, ports: u64) -> String {
     // Circulant wires lie in pairs.
     let arrangements: &[&str] =
@@ -162,7 +163,7 @@ fn from_file(random: &mut Random) -> (String, String, u64, &'static [&'static st
     (text, edges, nodes, &["injection", "ejection", "near", "far"])
 }
 
-/// A depth of one packet to so many.
+/// A depth of one to `most` packets.
 fn depth(random: &mut Random, packet: u64, most: u64) -> String {
     match random.chance(60) {
         true => format!("\"{} packets\"", random.within(1, most)),
@@ -185,7 +186,7 @@ fn depths(random: &mut Random, packet: u64, classes: &[&str]) -> String {
     if table.is_empty() { first } else { format!("{{ {} }}", table.join(", ")) }
 }
 
-pub fn router(random: &mut Random, units: &Units, (packet, multicasts): (u64, bool), classes: &[&str]) -> String {
+pub fn router(random: &mut Random, units: &Units, (packet, features): (u64, Features), classes: &[&str]) -> String {
     let kind = random.pick(&ROUTERS);
     let buffer = depths(random, packet, classes);
     let mut keys = format!("kind = \"{kind}\", buffer = {buffer}, delay = {}", units.router_delay(random));
@@ -196,12 +197,16 @@ pub fn router(random: &mut Random, units: &Units, (packet, multicasts): (u64, bo
     if kind == "virtual-output-queued" {
         keys += random.pick(&["", ", iterations = 1", ", iterations = 2", ", iterations = 3"]);
     } else {
-        keys += &format!(", arbitration = \"{}\"", random.pick(&["round-robin", "oldest-first"]));
+        let other = if features.groups { "groups-first" } else { "oldest-first" };
+        keys += &format!(", arbitration = \"{}\"", random.pick(&["round-robin", other]));
     }
     if kind == "output-queued" {
         let credits = ["row-minimum", "row-counter", "per-crosspoint"];
         // A packet for several crosspoints has no counter of one.
-        keys += &format!(", credits = \"{}\"", random.pick(&credits[..if multicasts { 2 } else { 3 }]));
+        keys += &format!(
+            ", credits = \"{}\"",
+            random.pick(&credits[..if features.multicasts || features.groups { 2 } else { 3 }])
+        );
     }
     if kind == "input-output-queued" {
         keys += &format!(", output_buffer = {}, speedup = {}", depth(random, packet, 4), random.within(1, 4));
@@ -217,6 +222,17 @@ pub fn router(random: &mut Random, units: &Units, (packet, multicasts): (u64, bo
         keys += &format!(", memory = {}, alpha = {alpha}", depth(random, packet, most));
     }
     format!("router = {{ {keys} }}\n")
+}
+
+/// Combine units of a network with groups, whose windows hold few packets.
+pub fn combine_units(random: &mut Random, units: &Units) -> String {
+    let cycle = if units.round { 4_000 } else { random.within(100, 9_000) };
+    let (header, word, words) = (random.within(0, 4), random.pick(&[4, 8, 64]), random.within(1, 4));
+    let window = random.within(1, 4);
+    format!(
+        "in_switch.combine = {{ kind = \"word-serial\", cycle = \"{cycle} ps\", header_cycles = {header}, \
+         word = \"{word} B\", words_per_cycle = {words}, window = {window} }}\n"
+    )
 }
 
 /// Nodes with receive buffers, now and then.

@@ -18,6 +18,8 @@ pub enum Work {
     Messages(Vec<Vec<Message>>),
     /// Tasks of a periodic grid of one dimension, and bytes to each neighbour.
     Exchange(u64, u64),
+    /// An allreduce of each group of neighbouring ranks, which routers combine: members of a group, and bytes.
+    Allreduce(u64, u64),
 }
 
 /// Window of a pacer: its bytes, and those of an acknowledgement that is a packet.
@@ -44,6 +46,8 @@ pub struct Job {
 pub struct Features {
     pub multicasts: bool,
     pub window: bool,
+    /// Whether the job is an allreduce of groups.
+    pub groups: bool,
     /// Number of jobs.
     pub jobs: usize,
 }
@@ -51,7 +55,10 @@ pub struct Features {
 impl Job {
     /// Draws a job for a machine of `nodes` nodes.
     pub fn draw(random: &mut Random, units: &Units, (nodes, packet): (u64, u64), features: Features) -> Self {
-        let Features { multicasts, window, jobs } = features;
+        let Features { multicasts, window, groups, jobs } = features;
+        if groups {
+            return Self::of_groups(random, (nodes, packet));
+        }
         let own = (jobs > 1 && random.chance(60)).then(|| {
             let first = random.within(0, nodes - 1);
             (first, random.within(first, nodes - 1))
@@ -81,10 +88,29 @@ impl Job {
         }
     }
 
+    /// Draws an allreduce of groups. Every node has one rank.
+    fn of_groups(random: &mut Random, (nodes, packet): (u64, u64)) -> Self {
+        let sizes: Vec<u64> = (2..=nodes).filter(|&size| nodes.is_multiple_of(size)).collect();
+        let size = if sizes.is_empty() { 1 } else { random.pick(&sizes) };
+        Self {
+            work: Work::Allreduce(size, random.within(1, 8 * packet)),
+            tasks: nodes,
+            time_per_load: 0,
+            start: 0,
+            nodes: None,
+            placement: (1, random.pick(&["contiguous", "round-robin", "random"])),
+            window: None,
+        }
+    }
+
     /// The keys `workload` and `placement`. The files of its graphs begin with `name`.
     pub fn keys(&self, name: &str, packet: u64) -> String {
         let workload = match &self.work {
             Work::Exchange(tasks, volume) => format!("kind = \"exchange\", dims = [{tasks}], volume = \"{volume} B\""),
+            Work::Allreduce(size, bytes) => format!(
+                "kind = \"program\", program = {{ kind = \"collective\", operation = \"allreduce\", \
+                 algorithm = \"in-switch\", size = \"{bytes} B\", group_size = {size} }}"
+            ),
             Work::Messages(phases) => {
                 let others: Vec<String> = (1..phases.len()).map(|phase| format!("\"{name}{phase}.csv\"")).collect();
                 let sets = phases.iter().flatten().any(|message| message.to.len() > 1);
@@ -130,12 +156,26 @@ impl Job {
         match &self.work {
             Work::Messages(phases) => phases.clone(),
             Work::Exchange(tasks, volume) => vec![of_ring(*tasks, *volume)],
+            // No messages from task to task.
+            Work::Allreduce(..) => vec![Vec::new()],
+        }
+    }
+
+    /// Bytes of the allreduce of each group.
+    pub fn allreduce(&self) -> Option<u64> {
+        match self.work {
+            Work::Allreduce(_, bytes) => Some(bytes),
+            _ => None,
         }
     }
 
     /// Makes one message smaller. Returns `None` if there is no such message.
     pub fn with_less(&self, (phase, message): (usize, usize), divisor: u64) -> Option<Self> {
         let mut less = self.clone();
+        if let Work::Allreduce(_, bytes) = &mut less.work {
+            *bytes = (*bytes / 2).max(1);
+            return Some(less);
+        }
         let Work::Messages(phases) = &mut less.work else { return None };
         let messages = phases.get_mut(phase)?;
         let bytes = messages.get(message)?.bytes / divisor;

@@ -58,6 +58,14 @@ impl Simulator<'_> {
     /// Splits a packet at a router: the destinations with one output and class go on as one copy, in the order of
     /// outputs and classes.
     pub(super) fn split(&mut self, router: usize, packet: &Packet) -> Vec<Packet> {
+        if let Some(place) = packet.tree {
+            let branches = self.tree_branches(router, packet.in_port, place);
+            let copy = |(out, class, place)| {
+                let run = self.shares.number();
+                Packet { out, class, tree: Some(place), run, share: None, ..packet.clone() }
+            };
+            return branches.into_iter().map(copy).collect();
+        }
         let mut branches: BTreeMap<_, Vec<(NodeId, RouteState)>> = BTreeMap::new();
         for &(dst, state) in &packet.members {
             let mut hop = Hop { dst, state, in_port: packet.in_port, vc_class: packet.vc_class };

@@ -25,6 +25,10 @@ pub(super) enum Event {
     Acknowledged { source: usize, job: usize, dst: NodeId, bytes: u64 },
     /// A packet's tail is at the node of a source, by the source's plane.
     Delivered { source: usize, packet: Box<Packet> },
+    /// A unit has combined a packet.
+    Combined { router: usize, packet: Box<Packet> },
+    /// A unit sends.
+    Unit(usize),
     /// A router arbitrates.
     Router(usize),
     /// A source sends.
@@ -82,6 +86,14 @@ impl Events {
 
     pub fn deliver(&mut self, at: u64, source: usize, packet: Packet) {
         self.change(at, Event::Delivered { source, packet: Box::new(packet) });
+    }
+
+    pub fn combine(&mut self, at: u64, router: usize, packet: Packet) {
+        self.change(at, Event::Combined { router, packet: Box::new(packet) });
+    }
+
+    pub fn visit_unit(&mut self, at: u64, router: usize) {
+        self.to_come.insert((at, 3, router as u64), Event::Unit(router));
     }
 
     pub fn visit_source(&mut self, at: u64, source: usize) {

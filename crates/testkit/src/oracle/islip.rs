@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use units::{PortId, RouterId};
-
 use super::arbitration::Candidate;
 use super::{Arbitration, Simulator};
 
@@ -33,7 +31,8 @@ impl Simulator<'_> {
         }
         let still_wanted = free.into_iter().filter(|&out| !self.routers[router].heads(out).is_empty());
         for out in still_wanted.chain(busy).collect::<Vec<u16>>() {
-            let sender = &mut self.senders[self.channels.output(RouterId(router as u32), PortId(out)).index()];
+            let channel = self.output(router, out);
+            let sender = &mut self.senders[channel];
             match sender.free_at > now {
                 true => self.events.visit_router(sender.free_at, router),
                 false => sender.starved = true,

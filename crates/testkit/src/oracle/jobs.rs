@@ -47,6 +47,11 @@ impl<'a> Jobs<'a> {
         Some((state.begin, flows))
     }
 
+    /// Returns whether the current phase of a job is its first.
+    pub fn is_first_phase(&self, job: usize) -> bool {
+        self.states[job].begun == 1
+    }
+
     /// Notes that a packet to `copies` nodes is to be delivered in the current phase of a job.
     pub fn expect(&mut self, job: usize, copies: u64) {
         self.states[job].missing += copies;
@@ -71,7 +76,8 @@ impl<'a> Jobs<'a> {
 
     pub fn count_transmission(&mut self, job: usize, channel: usize, bytes: u64, by_router: bool) {
         let outcome = &mut self.states[job].outcome;
-        outcome.channel_bytes[channel] += bytes;
+        // Channels to combine units have no count.
+        outcome.channel_bytes.get_mut(channel).into_iter().for_each(|own| *own += bytes);
         outcome.hops += u64::from(by_router);
     }
 

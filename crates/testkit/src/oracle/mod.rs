@@ -5,6 +5,7 @@
 //! read. A `Mutant` makes it wrong on purpose, so that a test can show what a comparison finds.
 
 mod arbitration;
+mod combine;
 mod copies;
 mod crosspoints;
 mod events;
@@ -24,6 +25,7 @@ use topology::{ChannelClass, ChannelSource, Channels, Endpoint, Topology};
 use units::{ChannelId, Draw, NodeId, PlaneId, PortId, RouterId, VcClass};
 
 use arbitration::most_room;
+use combine::Unit;
 use copies::Shares;
 use events::{Event, Events};
 use jobs::Jobs;
@@ -31,14 +33,36 @@ use packet::Packet;
 use routers::Router;
 use sources::Source;
 
-pub use model::{Arbitration, Architecture, Credits, Flow, Job, Link, Network, Outcome, ReceiveBuffer, Window};
+pub use model::{
+    Arbitration, Architecture, CombineUnit, Credits, Flow, Groups, Job, Link, Network, Outcome, ReceiveBuffer, Window,
+};
 pub use mutant::Mutant;
+
+/// Receiving end of a channel.
+#[derive(Clone, Copy, Debug)]
+enum FarEnd {
+    Router(RouterId, PortId),
+    Node(NodeId),
+    /// Combine unit of a router.
+    Unit(usize),
+    Unconnected,
+}
+
+impl From<Endpoint> for FarEnd {
+    fn from(end: Endpoint) -> Self {
+        match end {
+            Endpoint::Router(router, port) => Self::Router(router, port),
+            Endpoint::Node(node) => Self::Node(node),
+            Endpoint::Unconnected => Self::Unconnected,
+        }
+    }
+}
 
 /// Sending end of a channel, at a router's output or a node.
 #[derive(Debug)]
 struct Sender {
     class: ChannelClass,
-    to: Endpoint,
+    to: FarEnd,
     free_at: u64,
     /// Whether packets wait that lack only credit: the next credit makes the channel's owner try again.
     starved: bool,
@@ -54,6 +78,8 @@ struct Simulator<'a> {
     routers: Vec<Router>,
     /// Sources: the nodes' channels into the planes, plane by plane.
     sources: Vec<Source>,
+    /// Combine units by router.
+    units: Vec<Unit>,
     jobs: Jobs<'a>,
     shares: Shares,
     /// Time by channel to a node at which its receive buffer has been drained of all packets sent so far, in
@@ -86,24 +112,32 @@ impl<'a> Simulator<'a> {
         let mut senders = Vec::new();
         for router in routers() {
             for port in (0..topology.ports(router)).map(PortId) {
-                senders.push(sender(topology.class(router, port), topology.endpoint(router, port)));
+                senders.push(sender(topology.class(router, port), topology.endpoint(router, port).into()));
             }
         }
         let mut sources = Vec::new();
         for plane in (0..topology.planes() as u8).map(PlaneId) {
             for node in (0..topology.nodes()).map(NodeId) {
                 let (router, port) = topology.attachment_on(node, plane);
-                senders.push(sender(ChannelClass::INJECTION, Endpoint::Router(router, port)));
+                senders.push(sender(ChannelClass::INJECTION, FarEnd::Router(router, port)));
                 sources.push(Source::new(node, plane, jobs.len()));
             }
+        }
+        let jobs = Jobs::new(jobs, topology.nodes() as usize, senders.len());
+        let of_units = usize::from(network.groups.is_some());
+        for router in routers().take(of_units * topology.routers() as usize) {
+            let internal = ChannelClass(network.links.len() as u8);
+            senders.push(sender(internal, FarEnd::Unit(router.index())));
+            senders.push(sender(internal, FarEnd::Router(router, PortId(topology.ports(router)))));
         }
         Self {
             network,
             channels,
             events: Events::default(),
-            routers: routers().map(|router| Router::new(usize::from(topology.ports(router)))).collect(),
+            routers: routers().map(|router| Router::new(usize::from(topology.ports(router)) + of_units)).collect(),
             sources,
-            jobs: Jobs::new(jobs, topology.nodes() as usize, senders.len()),
+            units: routers().map(|_| Unit::default()).collect(),
+            jobs,
             senders,
             shares: Shares::default(),
             drained_at: BTreeMap::new(),
@@ -125,6 +159,8 @@ impl<'a> Simulator<'a> {
             Event::CrosspointFreed { router, place, bytes } => self.free_crosspoint(now, router, place, bytes),
             Event::Acknowledged { source, job, dst, bytes } => self.acknowledged(now, source, (job, dst), bytes),
             Event::Delivered { source, packet } => self.delivered(now, source, &packet),
+            Event::Combined { router, packet } => self.combine(now, router, *packet),
+            Event::Unit(router) => self.send_result(now, router),
             Event::Router(router) => self.arbitrate(now, router),
             Event::Source(source) => self.inject(now, source),
         }
@@ -132,6 +168,10 @@ impl<'a> Simulator<'a> {
 
     /// Schedules a visit of the router or source that sends on a channel.
     fn visit_owner(&mut self, at: u64, channel: usize) {
+        if let Some(number) = channel.checked_sub(self.channels.count() as usize) {
+            // Units always take packets, so that only units lack credit.
+            return self.events.visit_unit(at, number / 2);
+        }
         match self.channels.source(ChannelId(channel as u32)) {
             ChannelSource::Router(router, _) => self.events.visit_router(at, router.index()),
             ChannelSource::Node(..) => self.events.visit_source(at, channel - self.channels.ports() as usize),
@@ -140,26 +180,41 @@ impl<'a> Simulator<'a> {
 
     // --- channels and credits -------------------------------------------------------------------------------------
 
+    /// Returns the link of a class of channels. Those of units are as fast as the fastest link and a cycle long.
+    fn link(&self, class: ChannelClass) -> Link {
+        let links = &self.network.links;
+        links.get(class.0 as usize).copied().unwrap_or_else(|| Link {
+            bandwidth: links.iter().map(|link| link.bandwidth).max().unwrap_or(0),
+            delay: self.network.groups.map_or(0, |groups| groups.units.cycle),
+        })
+    }
+
     /// Returns the serialization time on a class of channels in picoseconds, rounded up.
     fn serialization(&self, class: ChannelClass, bytes: u64) -> u64 {
-        time_at(self.network.links[class.0 as usize].bandwidth, bytes)
+        time_at(self.link(class).bandwidth, bytes)
     }
 
     fn delay(&self, channel: usize) -> u64 {
-        self.network.links[self.senders[channel].class.0 as usize].delay
+        self.link(self.senders[channel].class).delay
     }
 
-    /// Returns the virtual channels of a routing's class on a class of channels.
+    /// Returns the virtual channels of a class of the routing or the trees on a class of channels.
     fn vcs(&self, on: ChannelClass, class: VcClass) -> std::ops::Range<u8> {
-        let each = self.network.vcs.map_or(1, |vcs| vcs / self.network.routing.classes_on(on));
+        if on == self.internal() {
+            return 0..1;
+        }
+        let of_trees = self.network.groups.map_or(0, |groups| groups.trees.classes_on(on));
+        let each = self.network.vcs.map_or(1, |vcs| vcs / (self.network.routing.classes_on(on) + of_trees));
         class.0 * each..(class.0 + 1) * each
     }
 
     fn room(&mut self, channel: usize, place: (u16, u8)) -> &mut u64 {
+        let buffers = &self.network.buffers;
         let depth = match (self.senders[channel].to, self.network.receive_buffer) {
-            (Endpoint::Node(_), Some(buffer)) => buffer.depth,
-            (Endpoint::Node(_), None) => u64::MAX,
-            _ => self.network.buffers[self.senders[channel].class.0 as usize],
+            (FarEnd::Node(_), Some(buffer)) => buffer.depth,
+            (FarEnd::Node(_), None) | (FarEnd::Unit(_), _) => u64::MAX,
+            // The input of a unit is as deep as that of a node.
+            _ => buffers.get(self.senders[channel].class.0 as usize).copied().unwrap_or(buffers[0]),
         };
         self.senders[channel].credits.entry(place).or_insert(depth)
     }
@@ -167,7 +222,7 @@ impl<'a> Simulator<'a> {
     /// Returns the crosspoint beyond a channel for which a packet needs a credit.
     fn crosspoint(&self, channel: usize, packet: &Packet) -> u16 {
         match (self.network.architecture, self.senders[channel].to) {
-            (Architecture::OutputQueued(Credits::PerCrosspoint, _), Endpoint::Router(next, in_port)) => {
+            (Architecture::OutputQueued(Credits::PerCrosspoint, _), FarEnd::Router(next, in_port)) => {
                 // Networks with these credits have no multicasts.
                 let (dst, state) = packet.members[0];
                 let mut hop = Hop { dst, state, in_port, vc_class: packet.class };
@@ -181,7 +236,7 @@ impl<'a> Simulator<'a> {
     /// enough.
     fn vc_with_room(&mut self, channel: usize, packet: &Packet) -> Option<u8> {
         let vcs = self.vcs(self.senders[channel].class, packet.class);
-        if let Endpoint::Node(_) = self.senders[channel].to {
+        if let FarEnd::Node(_) | FarEnd::Unit(_) = self.senders[channel].to {
             return (*self.room(channel, (0, 0)) >= packet.bytes).then_some(vcs.start);
         }
         let crosspoint = self.crosspoint(channel, packet);
@@ -192,26 +247,32 @@ impl<'a> Simulator<'a> {
     /// Sends a packet and returns the time at which its tail has left. The channel is busy until then.
     fn transmit(&mut self, now: u64, channel: usize, vc: u8, packet: Packet) -> u64 {
         let time = self.serialization(self.senders[channel].class, packet.bytes);
-        let tail = packet.tail.max(now + time);
+        let tail = match self.senders[channel].to {
+            FarEnd::Unit(_) => packet.tail.max(now) + self.time_in_unit(packet.bytes),
+            _ => packet.tail.max(now + time),
+        };
         let delay = self.delay(channel);
         let crosspoint = self.crosspoint(channel, &packet);
         let sender = &mut self.senders[channel];
         sender.free_at = tail;
         let to = sender.to;
-        self.jobs.count_transmission(packet.job, channel, packet.bytes, channel < self.channels.ports() as usize);
+        let by_router = channel < self.channels.ports() as usize || matches!(to, FarEnd::Unit(_));
+        self.jobs.count_transmission(packet.job, channel, packet.bytes, by_router);
         match to {
-            Endpoint::Node(node) => {
+            FarEnd::Unit(router) => self.events.combine(tail, router, packet),
+            FarEnd::Node(node) => {
                 self.drain(channel, (tail + delay, packet.bytes));
                 self.arrive_at_node(now, (node, channel), tail + delay, packet);
             }
-            Endpoint::Router(router, in_port) => {
+            FarEnd::Router(router, in_port) => {
                 *self.room(channel, (crosspoint, vc)) -= packet.bytes;
-                let delay = delay + self.network.delay;
+                let is_from_unit = channel >= self.channels.count() as usize;
+                let delay = delay + if is_from_unit { 0 } else { self.network.delay };
                 let vc_class = packet.class;
                 let packet = Packet { in_port, vc_class, vc, time_in: time, tail: tail + delay, ..packet };
                 self.events.arrive(now + delay, router.index(), packet);
             }
-            Endpoint::Unconnected => {}
+            FarEnd::Unconnected => {}
         }
         tail
     }
@@ -229,6 +290,10 @@ impl<'a> Simulator<'a> {
 
     /// Returns a credit to the sender of an input.
     fn give_credit(&mut self, now: u64, router: usize, in_port: PortId, place: (u16, u8), bytes: u64) {
+        if in_port.0 == self.network.topology.ports(RouterId(router as u32)) {
+            let channel = self.to_unit(router) + 1;
+            return self.events.credit(now + self.delay(channel), channel, place, bytes);
+        }
         let channel = match self.network.topology.endpoint(RouterId(router as u32), in_port) {
             Endpoint::Router(before, out) => self.channels.output(before, out).index(),
             Endpoint::Node(node) => {

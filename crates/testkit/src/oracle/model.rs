@@ -1,6 +1,7 @@
 //! What is simulated: a network, the jobs that use it, and what becomes of them.
 
 use routing::Routing;
+use routing::trees::Trees;
 use topology::Topology;
 use units::NodeId;
 
@@ -85,6 +86,30 @@ pub struct ReceiveBuffer {
     pub drain: u64,
 }
 
+/// Combine unit of a router. A packet comes to it by a separate port, as fast as the fastest link.
+#[derive(Clone, Copy, Debug)]
+pub struct CombineUnit {
+    /// Length of a cycle in picoseconds.
+    pub cycle: u64,
+    /// Cycles for the header of a packet.
+    pub header_cycles: u64,
+    /// Bytes of a word.
+    pub word: u64,
+    /// Words that are combined in a cycle.
+    pub words_per_cycle: u64,
+    /// Partial sums of a group.
+    pub window: u32,
+}
+
+/// Groups of nodes whose allreduces routers combine.
+#[derive(Clone, Copy, Debug)]
+pub struct Groups<'a> {
+    /// Tables of the groups' trees: one tree for each group.
+    pub trees: &'a Trees,
+    /// Unit of every router.
+    pub units: CombineUnit,
+}
+
 /// Network to be simulated. Times are in picoseconds and sizes in bytes.
 #[derive(Clone, Debug)]
 pub struct Network<'a> {
@@ -108,6 +133,8 @@ pub struct Network<'a> {
     pub packet: u64,
     /// Receive buffer of every node. `None`: nodes take any packet at once.
     pub receive_buffer: Option<ReceiveBuffer>,
+    /// Groups whose allreduces routers combine. `None`: no groups.
+    pub groups: Option<Groups<'a>>,
     /// Mistake of the simulator. `None`: none.
     pub mutant: Option<Mutant>,
 }
@@ -144,6 +171,8 @@ pub struct Job {
     pub start: u64,
     /// Flows by phase and node.
     pub phases: Vec<Vec<Vec<Flow>>>,
+    /// Bytes of an allreduce of every group, which begins with the first phase. `None`: none.
+    pub allreduce: Option<u64>,
     /// Pacer of the flows. `None`: no pacer.
     pub window: Option<Window>,
 }
@@ -158,6 +187,6 @@ pub struct Outcome {
     pub channel_bytes: Vec<u64>,
     /// Number of packets delivered; each copy of a multicast counts.
     pub packets: u64,
-    /// Number of transmissions by routers.
+    /// Number of transmissions by routers, to combine units too.
     pub hops: u64,
 }

@@ -11,9 +11,12 @@ pub enum Mutant {
     SwappedPlanes,
     /// Jobs that share a node do not take turns: the first that has a packet goes.
     FirstJobFirst,
+    /// A member of a group sends one packet more than its window allows.
+    LongGroupWindow,
 }
 
 impl Mutant {
     /// All mistakes.
-    pub const ALL: [Self; 4] = [Self::LostCopy, Self::ShortWindow, Self::SwappedPlanes, Self::FirstJobFirst];
+    pub const ALL: [Self; 5] =
+        [Self::LostCopy, Self::ShortWindow, Self::SwappedPlanes, Self::FirstJobFirst, Self::LongGroupWindow];
 }

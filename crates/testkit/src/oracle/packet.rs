@@ -13,6 +13,16 @@ pub(super) enum Content {
     },
 }
 
+/// Place of a packet of a group's operation on the group's tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TreePlace {
+    /// Entry of the tree at the next router.
+    pub entry: u32,
+    pub segment: u64,
+    /// Whether it is a result on its way down to the members, rather than a packet to be combined.
+    pub is_result: bool,
+}
+
 /// Packet at a router, on its way to a router, or at its source.
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
@@ -23,6 +33,8 @@ pub(super) struct Packet {
     pub generated: u64,
     /// Destinations, each with its routing state.
     pub members: Vec<(NodeId, RouteState)>,
+    /// `None` except of a packet of a group's operation, which has no other destinations.
+    pub tree: Option<TreePlace>,
     /// Input, virtual channel and class at the router.
     pub in_port: PortId,
     pub vc: u8,

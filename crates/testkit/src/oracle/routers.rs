@@ -8,7 +8,7 @@ use super::arbitration::{Candidate, Place, most_room};
 use super::crosspoints::{self, Crosspoints};
 use super::packet::Packet;
 use super::shared::{Memory, Rules};
-use super::{Arbitration, Architecture, Credits, Mutant, Simulator};
+use super::{Arbitration, Architecture, Credits, FarEnd, Mutant, Simulator};
 
 /// State of a router. An architecture uses only its part of it.
 #[derive(Debug)]
@@ -249,6 +249,9 @@ impl Simulator<'_> {
     }
 
     pub(super) fn output(&self, router: usize, out: u16) -> usize {
+        if out == self.network.topology.ports(RouterId(router as u32)) {
+            return self.to_unit(router);
+        }
         self.channels.output(RouterId(router as u32), PortId(out)).index()
     }
 
@@ -373,7 +376,7 @@ impl Simulator<'_> {
             return;
         }
         if self.senders[channel].free_at <= now {
-            let ends = matches!(self.senders[channel].to, topology::Endpoint::Node(_));
+            let ends = matches!(self.senders[channel].to, FarEnd::Node(_));
             // A node has one buffer for all virtual channels.
             let counter = |vc| if ends { (0, 0) } else { (0, vc) };
             let can_go = |candidate: &&Candidate| *self.room(channel, counter(candidate.vc)) >= candidate.bytes;

@@ -6,6 +6,7 @@ use routing::RouteState;
 use topology::{ChannelClass, Endpoint};
 use units::{NodeId, PlaneId, PortId, RouterId, VcClass};
 
+use super::combine::Part;
 use super::packet::{Content, Packet};
 use super::{Flow, Mutant, NoDraw, Simulator, Window};
 
@@ -31,6 +32,8 @@ struct Queue {
     /// Packet that has been taken from the flows and has to wait.
     head: Option<Packet>,
     acknowledgements: VecDeque<Packet>,
+    /// Part in an allreduce.
+    part: Option<Part>,
     /// Unacknowledged bytes of each flow, by destination.
     outstanding: BTreeMap<NodeId, u64>,
 }
@@ -40,6 +43,10 @@ impl Source {
         let queues = (0..jobs).map(|_| Queue::default()).collect();
         Self { node, plane, queues, served: jobs.saturating_sub(1), next: None }
     }
+
+    pub fn set_part(&mut self, job: usize, part: Part) {
+        self.queues[job].part = Some(part);
+    }
 }
 
 impl Simulator<'_> {
@@ -48,6 +55,9 @@ impl Simulator<'_> {
         while !self.jobs.is_waiting(job)
             && let Some((begin, flows)) = self.jobs.next_phase(job)
         {
+            let bytes = self.jobs.of(job).allreduce.filter(|_| self.jobs.is_first_phase(job)).unwrap_or(0);
+            let results = self.begin_allreduce(job, bytes);
+            self.jobs.expect(job, results);
             for source in 0..self.sources.len() {
                 let Source { node, plane, .. } = self.sources[source];
                 let own = flows[node.index()].iter().filter_map(|flow| self.stripe(flow, plane));
@@ -62,7 +72,7 @@ impl Simulator<'_> {
         }
     }
 
-    /// Returns the part of a flow that goes by a plane: whole packets, as evenly as possible, the first planes one
+    /// Returns a plane's part of a flow: whole packets, as evenly as possible, the first planes one
     /// packet more.
     fn stripe(&self, flow: &Flow, plane: PlaneId) -> Option<Flow> {
         let planes = u64::from(self.network.topology.planes());
@@ -145,6 +155,11 @@ impl Simulator<'_> {
     /// Returns the next packet of a job's flows, which take turns. A flow whose window is full is passed over. Packets
     /// are generated as fast as the channel can take them.
     fn generate(&mut self, source: usize, job: usize) -> Option<Packet> {
+        if let Some(mut part) = self.sources[source].queues[job].part {
+            let (bytes, place) = self.contribute(self.sources[source].node, &mut part)?;
+            self.sources[source].queues[job].part = Some(part);
+            return Some(Packet { bytes, tree: Some(place), ..self.new_packet(job, self.sources[source].node, &[]) });
+        }
         let full = self.serialization(ChannelClass::INJECTION, self.network.packet);
         let (packet, window) = (self.network.packet, self.window(job));
         let Source { node, queues, .. } = &mut self.sources[source];
@@ -181,6 +196,7 @@ impl Simulator<'_> {
             bytes: 0,
             generated: 0,
             members,
+            tree: None,
             in_port: PortId(0),
             vc: 0,
             vc_class: VcClass(0),
@@ -200,7 +216,7 @@ impl Simulator<'_> {
     pub(super) fn arrive_at_node(&mut self, now: u64, (node, channel): (NodeId, usize), at: u64, packet: Packet) {
         let job = packet.job;
         let is_data = packet.content == Content::Data;
-        if self.jobs.of(job).window.is_some() {
+        if self.jobs.of(job).window.is_some() || packet.tree.is_some() {
             let router = self.channels.source(units::ChannelId(channel as u32));
             let topology::ChannelSource::Router(router, _) = router else { return };
             let plane = self.network.topology.plane_of(router);
@@ -218,6 +234,10 @@ impl Simulator<'_> {
     /// Acknowledges a packet whose tail is at the node of a source, or takes the acknowledgement that it is.
     pub(super) fn delivered(&mut self, now: u64, source: usize, packet: &Packet) {
         let Source { node, plane, .. } = self.sources[source];
+        if let Some(part) = &mut self.sources[source].queues[packet.job].part {
+            part.finish();
+            return self.events.visit_source(now, source);
+        }
         let (job, back) = (packet.job, self.source_of(packet.src, plane));
         match (packet.content, self.jobs.of(job).window) {
             (Content::Acknowledgement { bytes }, _) => self.acknowledged(now, source, (job, packet.src), bytes),
@@ -267,15 +287,15 @@ impl Simulator<'_> {
 impl Queue {
     /// Counts a data packet as unacknowledged.
     fn occupy(&mut self, packet: &Packet) {
-        if packet.content == Content::Data {
+        if packet.content == Content::Data && packet.tree.is_none() {
             *self.outstanding.entry(packet.members[0].0).or_insert(0) += packet.bytes;
         }
     }
 
     /// Takes back `occupy`.
     fn release(&mut self, packet: &Packet) {
-        if packet.content == Content::Data
-            && let Some(outstanding) = self.outstanding.get_mut(&packet.members[0].0)
+        if let (Content::Data, Some((dst, _))) = (packet.content, packet.members.first())
+            && let Some(outstanding) = self.outstanding.get_mut(dst)
         {
             *outstanding -= packet.bytes;
         }
