@@ -51,8 +51,8 @@ pub fn compare_with(case: &Case, mutant: Option<Mutant>) -> Verdict {
         let behind = if system.spec.node.receive_buffer.is_some() { " before receive buffers" } else { "" };
         let kind = format!("{} on {}{behind}", system.spec.router.kind(), system.network.topology.kind());
         let network = Network { mutant, ..network(case, &system) };
-        if frees_before_unit(case, &network) {
-            return Verdict::Left("frees buffers before a slow combine unit is done".to_owned());
+        if departs_for_groups(case, &network, system.network.plan.tick().0) {
+            return Verdict::Left("departs from the rules for groups".to_owned());
         }
         let Some(outcomes) = expect(&network, &jobs) else {
             return Verdict::Differs(kind, "the oracle has a deadlock".to_owned());
@@ -99,20 +99,15 @@ fn begins_late(job: &oracle::Job) -> bool {
     job.start == 0 && job.phases.first().is_some_and(is_empty) && !job.phases.iter().all(is_empty)
 }
 
-/// Whether a combine unit is slower than links that are all equally fast, and buffers become free at the head. The
-/// fabric then frees a packet's space when the unit takes the packet, and not, as with links of several speeds, as late
-/// as the unit requires.
-fn frees_before_unit(case: &Case, network: &Network<'_>) -> bool {
-    let (Some(groups), Some(bytes)) = (network.groups, case.jobs[0].allreduce()) else { return false };
-    let (first, CombineUnit { cycle, header_cycles, word, words_per_cycle, .. }) = (network.links[0], groups.units);
-    let sizes = [case.packet.min(bytes), bytes % case.packet];
-    let is_slow = |&size: &u64| {
-        let cycles = header_cycles + size.div_ceil(word).div_ceil(words_per_cycle).max(1);
-        size > 0 && u128::from(cycles * cycle) * u128::from(first.bandwidth) > u128::from(size) * 8 * 1_000_000_000_000
-    };
-    !network.frees_at_tail
-        && network.links.iter().all(|link| link.bandwidth == first.bandwidth)
-        && sizes.iter().any(is_slow)
+/// Whether the fabric departs from the rules for groups. With links of one speed and buffers that become free at the
+/// head it frees a packet's space when a combine unit takes the packet, however long the unit takes. The time of an
+/// allreduce's last packet does not enter the tick, and is rounded up to it.
+fn departs_for_groups(case: &Case, network: &Network<'_>, tick: u64) -> bool {
+    let Some(bytes) = case.jobs[0].allreduce() else { return false };
+    let first = network.links[0].bandwidth;
+    let last = |link: &Link| (u128::from(bytes % case.packet) * 8_000_000_000_000).div_ceil(link.bandwidth.into());
+    (!network.frees_at_tail && network.links.iter().all(|link| link.bandwidth == first))
+        || network.links.iter().any(|link| !last(link).is_multiple_of(tick.into()))
 }
 
 fn has_one_path_each(system: &System, job: &oracle::Job) -> bool {
