@@ -250,6 +250,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
     /// holds.
     #[inline(always)]
     pub fn insert_if(&mut self, holds: bool, at: u64, kind: usize, target: u32) {
+        debug_assert!(!holds || at >= self.now, "an event in the past: {at} < {}", self.now);
         let index = self.index(at);
         let slot = &mut self.slots[index].0[kind];
         if at < self.limit && !slot.needs_chunk() {

@@ -13,6 +13,7 @@
 //! - `split`: copies of multicast packets.
 //! - `copies`: packets that share buffer space.
 //! - `groups`: packets that follow trees.
+//! - `spacing`: check of the order on channels, in debug builds.
 
 mod arrivals;
 mod build;
@@ -24,6 +25,7 @@ mod links;
 pub(crate) mod marks;
 mod reservations;
 mod sets;
+mod spacing;
 mod split;
 mod wakes;
 
@@ -55,6 +57,7 @@ pub(crate) use credits::Leaving;
 pub use credits::{Buffers, Space};
 pub(crate) use links::{IdleLink, Outgoing, QUEUED, Sent};
 use sets::Sets;
+use spacing::Spacing;
 use split::Splitting;
 pub(crate) use wakes::notify;
 
@@ -209,7 +212,7 @@ pub struct Fabric {
     /// and nodes have no credits.
     bypasses: bool,
     /// Packets that share buffer space.
-    copies: Copies,
+    pub(crate) copies: Copies,
     /// Destination sets of multicast packets.
     pub(crate) sets: Sets,
     /// Buffers for splitting multicast packets.
@@ -227,6 +230,7 @@ pub struct Fabric {
     marks: Vec<u32>,
     /// Log of the transmissions of channels, if a job requests it. The deliveries of such a job are reported.
     pub(crate) transmissions: Option<Box<Transmissions>>,
+    spacing: Spacing,
 }
 
 impl Fabric {

@@ -1,4 +1,6 @@
-//! Invariants of a network: the conservation laws, checked in debug builds and in tests.
+//! Invariants of a network: the conservation laws, checked in debug builds and in tests. (The wheel checks that no
+//! event lies in the past, `fabric/links.rs` and `fabric/credits.rs` that nothing is sent without credit, and
+//! `fabric/spacing.rs` that packets keep their order on channels.)
 //!
 //! For every credit counter of the network, the depth of the buffer equals the sum of the credits of its output, the
 //! credits on their way back, the bytes on the link and in the pipeline, and the bytes in the buffer. Every packet that
@@ -126,6 +128,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         }
         let fabric = self.fabric();
         self.routers().check(fabric)?;
+        self.check_sets()?;
         for output in (0..fabric.outputs.len()).filter(|&output| fabric.has_credits(output)) {
             let depth = i64::from(fabric.plan.depth_beyond(&fabric.outputs[output]));
             for (counter, _) in fabric.counters_of(output) {
@@ -135,6 +138,25 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                     return Err(format!("of {depth} B of credit of {source:?}, {found} are accounted for"));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Checks that a partition without packets, apart from the heads of its sources, keeps nothing of others: no set of
+    /// destinations, and no space that copies share.
+    fn check_sets(&self) -> Result<(), String> {
+        let fabric = self.fabric();
+        let heads = || self.heads().iter().filter(|head| head.packet != NONE);
+        if fabric.pool.used() > heads().count() {
+            return Ok(());
+        }
+        let wanted = heads().filter(|head| fabric.pool[head.packet].set().is_some()).count();
+        let found = fabric.sets.used();
+        if found != wanted {
+            return Err(format!("{found} sets of nodes are kept for {wanted} packets"));
+        }
+        if !fabric.copies.is_empty() {
+            return Err("copies of packets that have left share space".into());
         }
         Ok(())
     }

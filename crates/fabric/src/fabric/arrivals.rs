@@ -106,6 +106,9 @@ impl Fabric {
             // one at a time.
             events.iter().for_each(|event| self.before_arrival(event.arg));
         }
+        if cfg!(debug_assertions) {
+            self.check_spacing(events);
+        }
         let (shift, visited_together) = (self.vc_shift, visited_together || self.exceeds_cache);
         for &Event { target, arg: packet } in events {
             let number = (target >> shift) as usize;

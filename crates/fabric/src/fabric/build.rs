@@ -8,6 +8,7 @@ use units::{ChannelId, PortId, RouterId};
 
 use super::marks::Marks;
 use super::sets::Sets;
+use super::spacing::Spacing;
 use super::split::Splitting;
 use super::{Class, Classes, Copies, Fabric, LocalRouter, OddTime};
 use crate::catalogue::{CreditRule, RouterSpec};
@@ -86,6 +87,7 @@ impl Fabric {
             reports_deliveries: false,
             marks: Vec::new(),
             transmissions: None,
+            spacing: Spacing::default(),
             frees_at_head: plan.frees_at_head(),
             bypasses: plan.frees_at_head()
                 && !plan.tracks_tails()
