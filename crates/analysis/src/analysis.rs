@@ -16,12 +16,12 @@ use crate::loads::{LoadsKind, capacity, class_of, loads_of, of_class};
 use crate::path_sample;
 use crate::router_memory::{self, BufferSpan, RouterMemory};
 use crate::warnings::warnings;
-use ::network::Network;
+use ::network::{Feature, Network};
 use ::system::Progress;
 use ::system::System;
 use ::system::division;
-use ::system::flat;
 use ::system::memory_of_network;
+use ::system::model;
 use measure::{MappingFigures, Warning};
 
 /// Number of binding channels that are named. All are counted.
@@ -124,8 +124,8 @@ pub fn analyze(system: &System) -> Result<Analysis, KeyError> {
 /// # Errors
 /// If the routing breaks its contract, for a program that is called back, and if cancelled.
 pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, KeyError> {
-    if system.network.is_flat() {
-        return Err(KeyError::new("topology.kind", flat::NO_CHANNELS));
+    if !system.network.has(Feature::Routes) {
+        return Err(KeyError::new("topology.kind", model::NO_CHANNELS));
     }
     for programs in system.jobs.iter().filter_map(|job| job.workload.programs()) {
         if programs.is_called_back() {
@@ -314,7 +314,10 @@ pub fn check(system: &System) -> Result<Check, KeyError> {
 /// If the routing breaks its contract.
 pub fn describe(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, KeyError> {
     let checked = describe_network(system, cycle)?;
-    Ok(if system.network.is_flat() { without_routers(checked, &system.network) } else { checked })
+    Ok(match system.network.has(Feature::Routes) {
+        true => checked,
+        false => without_routers(checked, &system.network),
+    })
 }
 
 /// Returns the description of a network of nodes without routers.

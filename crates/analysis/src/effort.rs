@@ -18,8 +18,8 @@ use crate::open_rates::{self, OpenRates};
 use crate::path_sample;
 use crate::rank_messages;
 use ::experiment::Search;
-use ::network::Network;
 use ::network::traffic::PacedTraffic;
+use ::network::{Feature, Network};
 use ::system::Job;
 use ::system::System;
 use ::system::memory_of_network;
@@ -40,8 +40,8 @@ const CACHE_BYTES: f64 = 1e6;
 /// hops of packets.
 const RANK_MESSAGES_PER_SECOND: f64 = 1.5e6;
 
-/// Approximate speed of one core on a flat network, in messages per second.
-const FLAT_MESSAGES_PER_SECOND: f64 = 4e6;
+/// Approximate speed of one core on a network that carries messages whole, in messages per second.
+const WHOLE_MESSAGES_PER_SECOND: f64 = 4e6;
 
 /// Estimated cost of a run on one core.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -104,7 +104,7 @@ pub(crate) fn hops_per_second(system: &System) -> f64 {
 /// Returns the approximate speed of one core on a network, in messages of ranks per second, without the hops of
 /// packets.
 pub(crate) fn messages_per_second(network: &Network) -> f64 {
-    if network.is_flat() { FLAT_MESSAGES_PER_SECOND } else { RANK_MESSAGES_PER_SECOND }
+    if network.has(Feature::Packets) { RANK_MESSAGES_PER_SECOND } else { WHOLE_MESSAGES_PER_SECOND }
 }
 
 /// Work and length of one job of a run.
@@ -246,13 +246,17 @@ fn of_volumes(system: &System, job: &Job, packets: u64) -> (Work, u64) {
     let messages = (0..job.workload.phases()).map(flows).sum::<usize>() as f64;
     let slots = packets.div_ceil(senders(&system.network, job).max(1));
     let hops = packets as f64 * routers;
-    let work = Work { packet_hops: hops, messages, of_ranks: if system.network.is_flat() { messages } else { 0.0 } };
+    let work = Work {
+        packet_hops: hops,
+        messages,
+        of_ranks: if system.network.has(Feature::Packets) { 0.0 } else { messages },
+    };
     (work, slots.saturating_mul(system.network.slot(job.workload.packets())))
 }
 
 /// Returns the mean number of routers on the paths of volumes that are given beforehand.
 fn routers_of_volumes(system: &System, job: &Job) -> f64 {
-    if !system.network.routing.adaptive() || system.network.is_flat() {
+    if !system.network.routing.adaptive() || !system.network.has(Feature::Routes) {
         return path_sample::packets_and_routers(system, job).1;
     }
     let pairs = path_sample::pairs(system, job);

@@ -12,6 +12,7 @@ use units::{ChannelId, NodeId};
 
 use crate::credit_bound;
 use crate::loads::{capacity, loads_of};
+use ::network::Feature;
 use ::system::Job;
 use ::system::Progress;
 use ::system::System;
@@ -36,7 +37,7 @@ pub(crate) fn of(system: &System) -> Option<Vec<Option<OpenRates>>> {
         let own = &job.workload;
         own.is_open() && own.programs().is_none() && own.operations().is_none()
     };
-    if system.network.is_flat() || !credit_bound::is_small(system) || !system.jobs.iter().any(is_traffic) {
+    if !system.network.has(Feature::Routes) || !credit_bound::is_small(system) || !system.jobs.iter().any(is_traffic) {
         return None;
     }
     let own = |job: usize| {

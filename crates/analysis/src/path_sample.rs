@@ -6,6 +6,7 @@ use routing::{Choice, Hop, PathOption, Routing};
 use topology::{Endpoint, Topology};
 use units::{ChannelId, Draw, NodeId, VcClass};
 
+use ::network::Feature;
 use ::system::Job;
 use ::system::System;
 
@@ -32,7 +33,7 @@ pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
     let senders: Vec<NodeId> = nodes.filter(|&node| load(node) > 0.0).collect();
     let total =
         f64::from(system.network.planes()) * senders.iter().map(|&node| load(node)).fold(0.0, |all, own| all + own);
-    if system.network.is_flat() {
+    if !system.network.has(Feature::Routes) {
         // There are no routers, and destinations need not be known.
         return (total * job.workload.destinations(), 0.0);
     }

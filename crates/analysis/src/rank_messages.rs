@@ -12,6 +12,7 @@ use mpi::program::{Messages, Programs};
 use units::{NodeId, TaskId};
 
 use crate::detours::{Followed, mean_routers};
+use ::network::Feature;
 use ::system::Job;
 use ::system::System;
 
@@ -50,9 +51,13 @@ pub(crate) fn of(
     // Ranks that are not in the sample send in the proportion of their packets.
     let factor = if counted.is_whole || counted.packets <= 0.0 { 1.0 } else { all as f64 / counted.packets };
     let planes = f64::from(system.network.planes());
-    let fullest = counted.fullest(!system.network.is_flat()) / f64::from(job.workload.packets().packet) / planes;
+    let fullest =
+        counted.fullest(system.network.has(Feature::ReceiverLinks)) / f64::from(job.workload.packets().packet) / planes;
     let size = if counted.sample.total > 0 { counted.sizes / counted.sample.total as f64 } else { 0.0 };
-    let routers = if system.network.is_flat() { 0.0 } else { counted.sample.routers(system, job, (fullest, size)) };
+    let routers = match system.network.has(Feature::Routes) {
+        true => counted.sample.routers(system, job, (fullest, size)),
+        false => 0.0,
+    };
     RankMessages {
         messages: factor * counted.messages,
         packet_hops: factor * counted.sample.total as f64 * routers,

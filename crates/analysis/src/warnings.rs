@@ -11,6 +11,7 @@ use crate::effort;
 use crate::router_memory;
 use crate::starvation;
 use ::experiment::WarmUp;
+use ::network::Feature;
 use ::system::System;
 use measure::{PointResult, Warning};
 
@@ -37,7 +38,7 @@ const NO_TIMELINE: &str = "no-timeline";
 /// # Errors
 /// If the routing breaks its contract.
 pub fn warnings(system: &System) -> Result<Vec<Warning>, KeyError> {
-    if system.network.is_flat() {
+    if !system.network.has(Feature::Routes) {
         return Ok(fast_link(system).into_iter().chain(cut_short(system)).collect());
     }
     let mut found: Vec<Warning> = fast_link(system).into_iter().collect();

@@ -1,16 +1,23 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-pub mod flat;
+mod delay;
+mod feature;
 mod machine;
+mod model;
 mod network;
+mod packet;
 mod part;
 mod samples;
 mod timeline;
 pub mod traffic;
 
-pub use machine::{Machine, build};
+pub use delay::DelayModel;
+pub use feature::Feature;
+pub use machine::Machine;
+pub use model::{MachineJob, MachineRun, NetworkModel};
 pub use network::{Network, Packets};
+pub use packet::PacketModel;
 pub use part::Part;
 pub use samples::{MOST_SAMPLES, Sample, Samples, SourceWaits};
 pub use timeline::Global;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use fabric::Plan;
 use host::{GroupParams, WireParams};
 use routing::Routing;
-use routing::algorithms::flat::is_flat;
 use routing::trees::Trees;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{Bytes, PortId, RouterId};
+
+use crate::feature::Feature;
 
 /// Division of a message into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,10 @@ impl Packets {
 /// Network, ready to run. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Network {
+    /// Features of the network model.
+    pub features: &'static [Feature],
+    /// Links over which executors of ranks send whole messages. None if executors hand over packets.
+    pub wire: Option<WireParams>,
     /// Topology.
     pub topology: Arc<dyn Topology>,
     /// Routing.
@@ -70,9 +75,9 @@ impl Network {
     }
 
     /// Returns the serialization time in ticks of `bytes` bytes on a node's links of a class, in whole packets of
-    /// `packet` bytes. Any division into packets takes at least this time. On a flat network the bytes are one message.
+    /// `packet` bytes. Any division into packets takes at least this time. Without packets the bytes are one message.
     pub fn least_time(&self, class: ChannelClass, bytes: u64, packet: u32) -> u64 {
-        if self.is_flat() {
+        if !self.has(Feature::Packets) {
             let time = self.plan.bandwidth(ChannelClass::INJECTION).serialization(Bytes(bytes));
             return time.map_or(u64::MAX, |(time, _)| time.0);
         }
@@ -85,22 +90,14 @@ impl Network {
         self.topology.planes()
     }
 
-    /// Whether the network is flat: a delay and a bandwidth without routers, which carries messages whole.
-    pub fn is_flat(&self) -> bool {
-        is_flat(&*self.topology)
-    }
-
-    /// Returns the links of a flat network, whose ticks are picoseconds.
-    pub fn wire(&self) -> WireParams {
-        WireParams {
-            delay: self.plan.link_delay(ChannelClass::INJECTION),
-            bandwidth: self.plan.bandwidth(ChannelClass::INJECTION),
-        }
+    /// Whether the model has a feature.
+    pub fn has(&self, feature: Feature) -> bool {
+        self.features.contains(&feature)
     }
 
     /// Returns the zero-load latency of a packet on a path through `routers` routers, in ticks.
     pub fn zero_load_latency(&self, routers: u32) -> u64 {
-        if self.is_flat() {
+        if !self.has(Feature::Routes) {
             return self.plan.link_delay(ChannelClass::INJECTION) + self.slowest_channel(1);
         }
         let between = (2..self.topology.class_names().len() as u8)

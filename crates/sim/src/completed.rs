@@ -2,11 +2,11 @@
 //! version with other defaults runs an identical system.
 
 use routing::RoutingSpec;
-use routing::algorithms::flat::is_flat;
 use units::Bytes;
 
 use crate::experiment::Experiment;
 use ::experiment::{ExperimentSpec, Point, WorkloadSpec};
+use ::network::Feature;
 
 /// Point with every key that follows from its network.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
     let Ok(topology) = experiment.parts().topology(&point.spec, experiment.base_dir()) else {
         return Completed { spec, keys };
     };
-    if is_flat(&*topology) {
+    if !system::model::of(&point.spec).has(Feature::Routes) {
         return Completed { spec, keys };
     }
     if spec.routing.is_none() {

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mpi::program::Programs;
-use routing::algorithms::flat::{NoRouting, is_flat};
+use routing::algorithms::flat::NoRouting;
 use routing::{Routing, RoutingSpec};
 use topology::{NetworkSpec, Topology};
 use units::{KeyError, KeyResult};
 
 use ::experiment::ExperimentSpec;
+use ::network::{Feature, NetworkModel};
 
 /// Number of topologies and of routings that are kept. A sweep mostly returns to recent ones, and large ones take
 /// memory.
@@ -40,17 +41,17 @@ impl BuildCache {
         self.topologies.get_or_build(&spec.topology, || mapping::build_topology(&spec.topology, base).under("topology"))
     }
 
-    /// Returns the routing of a point, on its topology.
+    /// Returns the routing of a point, on its topology and in its network model.
     ///
     /// # Errors
     /// If the routing cannot be built. The error names the key at fault.
     pub fn routing(
         &self,
         spec: &ExperimentSpec,
-        topology: &dyn Topology,
+        (topology, model): (&dyn Topology, &dyn NetworkModel),
         base: &Path,
     ) -> Result<Arc<dyn Routing>, KeyError> {
-        if is_flat(topology) {
+        if !model.has(Feature::Routes) {
             return Ok(Arc::new(NoRouting));
         }
         let kind = || spec.routing.clone().unwrap_or_else(|| RoutingSpec::default_for(topology));

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use mpi::communicator::OffloadLimits;
 use routing::Routing;
-use routing::algorithms::flat::is_flat;
 use topology::Topology;
 use units::{Bytes, KeyError, KeyResult, Time};
 
 use crate::allocation::Allocator;
 use crate::build_cache::BuildCache;
-use crate::flat;
 use crate::groups::acknowledges;
+use crate::model;
 use crate::workloads::{self, BuildContext, Workload};
 use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use ::network::traffic::Span;
+use ::network::{Feature, NetworkModel};
 use ::traffic::pacers::PacerSpec;
 
 /// Workload that shares the network with others.
@@ -65,19 +65,20 @@ impl JobBuilder {
 /// for.
 pub fn job_builders(
     spec: &ExperimentSpec,
-    topology: &Arc<dyn Topology>,
+    (topology, network_model): (&Arc<dyn Topology>, &dyn NetworkModel),
     (base, parts): (&Path, &BuildCache),
     offload_limits: &[OffloadLimits],
 ) -> Result<Vec<JobBuilder>, KeyError> {
     let programs = &*parts.programs;
     let (none, of_job) = (OffloadLimits::new(), |job: usize| offload_limits.get(job));
-    let packet = match is_flat(&**topology) {
-        true => Bytes(flat::WHOLE),
-        false => fabric::packet_size(spec.link.of_class("injection").0),
+    let packet = match network_model.has(Feature::Packets) {
+        true => fabric::packet_size(spec.link.of_class("injection").0),
+        false => Bytes(model::WHOLE),
     };
     if let Some(workload) = &spec.workload {
         let context = BuildContext {
             topology,
+            model: network_model,
             place: &spec.placement,
             nodes: None,
             nic: &spec.nic,
@@ -110,6 +111,7 @@ pub fn job_builders(
         let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
         let context = BuildContext {
             topology,
+            model: network_model,
             place: &place,
             nodes,
             nic,

@@ -4,11 +4,11 @@
 mod allocation;
 mod build_cache;
 mod clock;
-pub mod flat;
 mod groups;
 mod job;
 mod last_time;
 mod memory;
+pub mod model;
 mod progress;
 mod proofs;
 mod run;

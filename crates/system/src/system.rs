@@ -5,23 +5,22 @@ use std::sync::Arc;
 
 use fabric::catalogue::HeadOfLine;
 use fabric::{FabricSpec, Plan, ReceiveBufferSpec};
-use routing::algorithms::flat::is_flat;
 use routing::{DependencyCycle, Routing, RoutingContractError};
 use topology::{ChannelClass, Topology};
 use units::{Bytes, KeyError, KeyResult, NodeId, Time};
 
 use crate::build_cache::BuildCache;
-use crate::flat;
 use crate::groups::{Demand, JobGroups, senders};
 use crate::job::{self, Job, JobBuilder};
 use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
+use crate::model;
 use crate::progress::Progress;
 use crate::run::outcome::RunError;
 use crate::shared_interfaces;
 use crate::workloads::RunContext;
 use ::experiment::{ExperimentSpec, WorkloadSpec};
 use ::network::traffic::JobNumbers;
-use ::network::{MOST_SAMPLES, Network, Packets};
+use ::network::{Feature, MOST_SAMPLES, Network, NetworkModel, Packets};
 use measure::direct_routing;
 
 /// System built from one point of an experiment. It holds everything but the state of a run.
@@ -29,6 +28,8 @@ use measure::direct_routing;
 pub struct System {
     /// Specification of the point.
     pub spec: ExperimentSpec,
+    /// Network model of the point.
+    pub model: Arc<dyn NetworkModel>,
     /// Network of the point.
     pub network: Network,
     /// Jobs on the network: at least one.
@@ -49,21 +50,32 @@ impl System {
     /// # Errors
     /// If parts do not fit together. The error names the key at fault.
     pub fn build_from(spec: &ExperimentSpec, base: &Path, parts: &BuildCache) -> Result<Self, KeyError> {
+        Self::build_with(&model::of(spec), spec, base, parts)
+    }
+
+    /// Builds the system of a point on a network of the given model, and reuses the topologies and routings that
+    /// `parts` holds.
+    ///
+    /// # Errors
+    /// If parts do not fit together. The error names the key at fault.
+    pub fn build_with(
+        model: &Arc<dyn NetworkModel>,
+        spec: &ExperimentSpec,
+        base: &Path,
+        parts: &BuildCache,
+    ) -> Result<Self, KeyError> {
         let topology = parts.topology(spec, base)?;
-        let is_flat = is_flat(&*topology);
-        if is_flat {
-            flat::check(spec)?;
-        }
-        let routing = parts.routing(spec, &*topology, base)?;
-        let mut jobs = job::job_builders(spec, &topology, (base, parts), &[])?;
+        model::check(spec, &**model)?;
+        let routing = parts.routing(spec, (&*topology, &**model), base)?;
+        let mut jobs = job::job_builders(spec, (&topology, &**model), (base, parts), &[])?;
         let offload_limits = {
             let own = jobs.iter().map(|job| &job.workload);
             let all = own.map(|own| (own.groups(), Demand::of(&**own), own.programs(), senders(&**own)));
             let all: Vec<JobGroups<'_>> = all.collect();
-            crate::groups::offload_limits(spec, &topology, &all)?
+            crate::groups::offload_limits(spec, (&topology, &**model), &all)?
         };
         if offload_limits.iter().any(|own| !own.is_empty()) {
-            jobs = job::job_builders(spec, &topology, (base, parts), &offload_limits)?;
+            jobs = job::job_builders(spec, (&topology, &**model), (base, parts), &offload_limits)?;
         }
         if spec.nic.parts().is_some() {
             let placed = jobs.iter().map(|job| {
@@ -72,27 +84,28 @@ impl System {
             });
             shared_interfaces::check(placed)?;
         }
-        let packet = match is_flat {
+        let packet = match model.has(Feature::Packets) {
+            true => jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1),
             // No buffer is measured in packets.
-            true => fabric::packet_size(spec.link.bandwidth).0 as u32,
-            false => jobs.iter().map(|job| job.workload.packets().packet).max().unwrap_or(1),
+            false => fabric::packet_size(spec.link.bandwidth).0 as u32,
         };
         job::check_pacers(&jobs)?;
         job::check_runs(&jobs, (&*topology, &*routing))?;
         let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.workload.groups()).collect();
-        check_switches(spec, is_flat, topology.planes(), &jobs)?;
+        check_switches(spec, &**model, topology.planes(), &jobs)?;
         let demands: Vec<Demand> = jobs.iter().flat_map(|job| Demand::of(&*job.workload)).collect();
         let senders: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| senders(&*job.workload)).collect();
-        let mut fabric = fabric_spec(spec, packet, (&topology, &routing), &jobs);
+        let mut fabric = fabric_spec(spec, packet, (&topology, &routing), (&**model, &jobs));
         fabric.groups = crate::groups::build(spec, (&topology, &routing), (&groups, &demands, &senders), packet)?;
-        if !is_flat {
+        if model.has(Feature::Packets) {
             crate::memory::check(&fabric)?;
         }
         let plan = Plan::new(fabric)?;
         let direct = if spec.measure.messages { direct_routing(&*topology, &routing) } else { Ok(None) }
             .at_key("measure.messages")?;
         let group = crate::groups::params(&spec.in_switch, plan.groups());
-        let network = Network { topology, routing, direct, plan: Arc::new(plan), packet, group };
+        let (features, wire) = (model.features(), model.wire(&plan));
+        let network = Network { features, wire, topology, routing, direct, plan: Arc::new(plan), packet, group };
         let mut first_group = 0;
         let finish = |job: JobBuilder| {
             let first = first_group;
@@ -100,7 +113,7 @@ impl System {
             job.finish(network.plan.tick(), first)
         };
         let jobs = jobs.into_iter().map(finish).collect();
-        let system = Self { spec: spec.clone(), network, jobs };
+        let system = Self { spec: spec.clone(), model: Arc::clone(model), network, jobs };
         system.check_clock()?;
         system.check_series()?;
         system.check_timeline()?;
@@ -332,7 +345,7 @@ impl System {
     /// ends.
     pub fn dependency_cycle_unless(&self, progress: &Progress) -> Option<Result<Option<DependencyCycle>, KeyError>> {
         let Network { topology, routing, .. } = &self.network;
-        if self.network.is_flat() {
+        if !self.network.has(Feature::Routes) {
             return Some(Ok(None));
         }
         let trees = self.network.trees().map(|trees| &**trees);
@@ -391,16 +404,15 @@ fn fabric_spec(
     spec: &ExperimentSpec,
     packet: u32,
     (topology, routing): (&Arc<dyn Topology>, &Arc<dyn Routing>),
-    jobs: &[JobBuilder],
+    (model, jobs): (&dyn NetworkModel, &[JobBuilder]),
 ) -> FabricSpec {
     let sizes = |job: &JobBuilder| {
         let acks = job.pacer.ack_size().map(u64::from);
         job.workload.partial_packets().into_iter().chain([u64::from(job.workload.packets().packet)]).chain(acks)
     };
-    // A flat network has no packets, and its times are exact to the picosecond: a tick that divides packet times gains
-    // nothing.
-    let is_flat = is_flat(&**topology);
-    let jobs = if is_flat { &[] } else { jobs };
+    // Without packets, times are exact to the picosecond: a tick that divides packet times gains nothing.
+    let whole = !model.has(Feature::Packets);
+    let jobs = if whole { &[] } else { jobs };
     let mut sizes: Vec<u64> = jobs.iter().flat_map(sizes).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -413,7 +425,7 @@ fn fabric_spec(
         router: spec.router.clone(),
         packet: Bytes(u64::from(packet)),
         other_packets: others.map(Bytes).collect(),
-        other_times: jobs.iter().flat_map(times).chain(is_flat.then_some(Time(1))).collect(),
+        other_times: jobs.iter().flat_map(times).chain(whole.then_some(Time(1))).collect(),
         receive_buffer: spec.node.receive_buffer.map(|depth| ReceiveBufferSpec {
             depth,
             drain: spec.node.drain.unwrap_or_else(|| {
@@ -430,9 +442,14 @@ fn fabric_spec(
 }
 
 /// Refuses operations in switches of a network without switches or with several planes. The error is at the operation.
-fn check_switches(spec: &ExperimentSpec, is_flat: bool, planes: u32, jobs: &[JobBuilder]) -> Result<(), KeyError> {
+fn check_switches(
+    spec: &ExperimentSpec,
+    model: &dyn NetworkModel,
+    planes: u32,
+    jobs: &[JobBuilder],
+) -> Result<(), KeyError> {
     let message = match planes {
-        _ if is_flat => flat::NO_SWITCHES.to_owned(),
+        _ if !model.has(Feature::Routes) => model::NO_SWITCHES.to_owned(),
         0 | 1 => return Ok(()),
         planes => format!(
             "operations in switches, and persistent groups, go with one plane, whose trees they use; `topology.planes` is \

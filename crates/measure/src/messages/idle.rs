@@ -21,7 +21,7 @@ use routing::{Hop, RouteState, Routing};
 use topology::{ChannelClass, Endpoint};
 use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
-use network::Network;
+use network::{Feature, Network};
 
 /// Largest number of router pairs for which paths are kept. In larger networks each path is followed again.
 const MOST_PAIRS: usize = 1 << 20;
@@ -86,7 +86,7 @@ impl IdleTimes {
 
 /// Follows the path from one node to another.
 fn follow(network: &Network, from: NodeId, to: NodeId) -> IdlePath {
-    if network.is_flat() {
+    if !network.has(Feature::Routes) {
         let class = ChannelClass::INJECTION;
         return IdlePath { delay: network.plan.link_delay(class), slowest: class };
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::ChannelId;
 
-use network::Network;
+use network::{Feature, Network};
 
 /// Utilization of the channels of a class, as a share of their bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -72,8 +72,8 @@ fn class_of(network: &Network, source: ChannelSource) -> Option<ChannelClass> {
 /// Returns each connected channel with its class and its utilization, in the order of channels.
 fn connected<'a>(network: &'a Network, shares: &'a [f64]) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> + 'a {
     let numbering = network.plan.channels();
-    // Nothing is serialized where messages of a flat network arrive.
-    let exists = |class: &ChannelClass| !network.is_flat() || *class != ChannelClass::EJECTION;
+    // Nothing is serialized at links into nodes that do not limit receivers.
+    let exists = |class: &ChannelClass| network.has(Feature::ReceiverLinks) || *class != ChannelClass::EJECTION;
     let class = move |id| class_of(network, numbering.source(id)).filter(exists);
     let channel = move |(id, &share): (ChannelId, &f64)| Some((id, class(id)?, share));
     (0..).map(ChannelId).zip(shares).filter_map(channel)

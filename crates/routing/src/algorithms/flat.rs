@@ -1,6 +1,5 @@
 //! Routing of the flat network: none. A packet is always at its destination's router.
 
-use topology::Topology;
 use units::{PortId, RouterId, VcClass};
 
 use crate::{Hop, Route, Routing};
@@ -33,9 +32,4 @@ impl Routing for NoRouting {
     fn max_routers(&self) -> u32 {
         1
     }
-}
-
-/// Returns whether a topology is the flat network.
-pub fn is_flat(topology: &dyn Topology) -> bool {
-    topology.as_any().is::<topology::families::flat::Flat>()
 }

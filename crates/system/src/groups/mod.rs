@@ -9,12 +9,12 @@ use ::mpi::program::Programs;
 use fabric::{CombineOrder, CombineSpec, Elements, GroupsSpec, LinkParameters};
 use host::GroupParams;
 use routing::Routing;
-use routing::algorithms::flat::is_flat;
 use routing::trees::{TreeSpec, Trees, TreesSpec};
 use topology::{ChannelClass, Topology};
 use units::{Arithmetic, Bandwidth, Bytes, KeyError, KeyResult, NodeId, RouterId, Time};
 
 use ::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
+use ::network::{Feature, NetworkModel};
 use limits::Room;
 pub(crate) use limits::{Demand, acknowledges, senders};
 
@@ -86,12 +86,12 @@ pub(crate) type JobGroups<'a> = (Vec<Vec<NodeId>>, Vec<Demand>, Option<&'a Arc<d
 /// If trees cannot be built for other reasons.
 pub(crate) fn offload_limits(
     spec: &ExperimentSpec,
-    topology: &Arc<dyn Topology>,
+    (topology, model): (&Arc<dyn Topology>, &dyn NetworkModel),
     jobs: &[JobGroups<'_>],
 ) -> Result<Vec<OffloadLimits>, KeyError> {
     let own = &spec.in_switch;
     let limited = (own.table_entries.is_some() || own.limits_room()) && own.overflow == Overflow::Software;
-    if !limited || is_flat(&**topology) || topology.planes() > 1 {
+    if !limited || !model.has(Feature::Routes) || topology.planes() > 1 {
         return Ok(vec![OffloadLimits::new(); jobs.len()]);
     }
     let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.0.iter().cloned()).collect();

@@ -14,9 +14,8 @@ use crate::job::Job;
 use crate::progress::Phase;
 use crate::system::System;
 use crate::workloads::RunTotals;
-use ::network::flat::{self, FlatJob};
 use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
-use ::network::{Machine, Part, Sample};
+use ::network::{Feature, Machine, MachineJob, MachineRun, Part, Sample};
 use control::{Control, Runner, report_done};
 use measure::PointResult;
 use outcome::{RunError, RunOptions};
@@ -73,7 +72,7 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
         [_] => points.remove(0),
         _ => together(system, options, points, (&RunTotals { packet_hops: 0, end, wall_s: seconds }, samples))?,
     };
-    if network.is_flat() {
+    if !network.has(Feature::Routes) {
         point.forget_channels();
     }
     report_done(&options.progress);
@@ -119,24 +118,25 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
 /// Builds the machine of a system at time 0, divided over threads.
 fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
     let numbers = Arc::new(system.numbers());
-    if system.network.is_flat() {
-        let job = |job: &Job| (job.span.clone(), Arc::clone(job.workload.placement()));
-        let jobs: Vec<_> = system.jobs.iter().map(job).collect();
-        let jobs: Vec<FlatJob<'_>> =
-            jobs.iter().map(|(span, placement)| FlatJob { span: span.clone(), placement }).collect();
-        return flat::build(&system.network, threads(system, options), &jobs, |part| {
-            let pacers = paced_specs(system, &numbers, part.division);
-            traffic_of(system, runners, (&numbers, &pacers), part)
-        });
-    }
-    let map = division(system, threads(system, options), options.grain);
-    let parts = (0..map.parts()).map(|part| map.nodes(part));
-    let division = Division::new(system.network.topology.nodes(), parts, map.window());
-    let pacers = paced_specs(system, &numbers, &division);
-    let traffic = |number: usize, nodes: &[u32]| {
-        traffic_of(system, runners, (&numbers, &pacers), Part { number, nodes, division: &division })
+    let of_job = |job| {
+        let Job { span, workload, .. }: &Job = job;
+        MachineJob { span: span.clone(), placement: workload.placement() }
     };
-    ::network::build(&system.network.plan, &system.spec.router, map, &numbers, traffic)
+    let jobs: Vec<MachineJob<'_>> = system.jobs.iter().map(of_job).collect();
+    system.model.build(
+        &system.network.plan,
+        &MachineRun {
+            router: &system.spec.router,
+            threads: threads(system, options),
+            grain: options.grain,
+            numbers: &numbers,
+            jobs: &jobs,
+            traffic: &|part| {
+                let pacers = paced_specs(system, &numbers, part.division);
+                traffic_of(system, runners, (&numbers, &pacers), part)
+            },
+        },
+    )
 }
 
 /// Creates the traffic of all jobs in a partition.

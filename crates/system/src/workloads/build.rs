@@ -9,7 +9,6 @@ use apps::pattern_of;
 use mapping::NodeHops;
 use mpi::collectives::{CalledPlace, CollectiveBackend};
 use mpi::program::{Programs, Sizes};
-use routing::algorithms::flat::is_flat;
 use tasks::{ArcList, GraphSpec, GroupKind, TaskGraph};
 use traffic::patterns::exchange::{ExchangePatternSpec, TaskGrid};
 use traffic::patterns::matrix::Matrix;
@@ -29,7 +28,7 @@ use ::experiment::{
     ApplicationSpec, ExchangeSpec, Execution, MemorySpec, NicSpec, Overflow, PlaceSpec, ProgramRanksSpec, RanksSpec,
     TrafficSpec, WorkloadSpec,
 };
-use ::network::Packets;
+use ::network::{Feature, Packets};
 
 /// Largest volume of an exchange, in bytes: sums over all tasks are counted in 64 bits.
 const LARGEST_VOLUME: u64 = 1 << 40;
@@ -398,7 +397,7 @@ fn channels_between(
     context: &BuildContext<'_>,
     pairs: impl Iterator<Item = (NodeId, NodeId)>,
 ) -> Result<Vec<u32>, KeyError> {
-    if is_flat(&**context.topology) {
+    if !context.model.has(Feature::Routes) {
         return Ok(pairs.map(|(one, other)| u32::from(one != other)).collect());
     }
     let hops = NodeHops::new(&**context.topology).at_key("topology")?;
@@ -409,7 +408,7 @@ fn channels_between(
 struct Senders {
     sizes: Arc<Sizes>,
     pattern: Arc<PlacedPattern>,
-    /// Traffic sent by each node. On a flat network only, where no destinations are needed.
+    /// Traffic sent by each node. Without routes only, where no destinations are needed.
     volumes: Option<Arc<[f64]>>,
 }
 
@@ -420,7 +419,7 @@ fn senders(
     (shape, placement): (&Shape, &Arc<Placement>),
     key: &str,
 ) -> Result<Senders, KeyError> {
-    if is_flat(&**context.topology) {
+    if !context.model.has(Feature::Routes) {
         let (sizes, volumes) = volumes(&**programs, placement);
         let pattern = PlacedPattern::new(Arc::new(Unlisted), placement, true).with_notes(programs.notes());
         let pattern = Arc::new(pattern);

@@ -14,10 +14,12 @@ use units::{Bytes, KeyError, KeyResult, NodeId};
 
 use crate::build_cache::GivenPrograms;
 use ::experiment::{MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
+use ::network::NetworkModel;
 
 /// Context in which a workload is built.
 pub(crate) struct BuildContext<'a> {
     pub topology: &'a Arc<dyn Topology>,
+    pub model: &'a dyn NetworkModel,
     pub place: &'a PlaceSpec,
     /// Nodes of the job, in order. None if it has all nodes.
     pub nodes: Option<&'a [u32]>,

@@ -5,7 +5,7 @@ use fabric::{Batch, ChannelUse};
 use topology::ChannelSource;
 
 use super::RunContext;
-use ::network::{Network, Packets};
+use ::network::{Feature, Network, Packets};
 use measure::MessageTimes;
 use measure::Series;
 use measure::{ClosedResult, Latencies, PointResult, channels};
@@ -13,12 +13,12 @@ use measure::{ClosedResult, Latencies, PointResult, channels};
 /// Smallest number of slots between two polls of a closed workload.
 const POLL_INTERVAL: u64 = 256;
 
-/// Delays of a flat network between two polls: several times the messages of a program's step.
+/// Delays between two polls of a network without packets: several times the messages of a program's step.
 const POLL_DELAYS: u64 = 64;
 
 /// Returns the time between two polls, in ticks. It is at least the longest path of the network.
 pub(super) fn poll_interval(network: &Network, packets: Packets) -> u64 {
-    if network.is_flat() {
+    if !network.has(Feature::Packets) {
         return POLL_DELAYS * network.longest_path();
     }
     (POLL_INTERVAL * network.slot(packets).max(1)).max(network.longest_path())

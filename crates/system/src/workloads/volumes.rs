@@ -19,7 +19,7 @@ use super::exchange::Exchange;
 use super::{JobCounts, RunContext, RunLength, RunState, RunTotals, Workload, WorkloadRun, offered};
 use ::experiment::MeasureSpec;
 use ::network::traffic::{Flow, JobTraffic, VolumeTraffic};
-use ::network::{Machine, Part};
+use ::network::{Feature, Machine, Part};
 use ::network::{Network, Packets};
 use measure::Arrived;
 use measure::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, PointResult};
@@ -191,8 +191,8 @@ fn fullest_time(flows: &[Vec<Flow>], packet: u32, network: &Network) -> u64 {
             }
         }
     }
-    // A flat network has no links into nodes.
-    let most_received = if network.is_flat() { 0 } else { received.into_iter().max().unwrap_or(0) };
+    let limits_receivers = network.has(Feature::ReceiverLinks);
+    let most_received = received.into_iter().max().filter(|_| limits_receivers).unwrap_or(0);
     let of = |class, bytes| network.least_time(class, bytes, packet);
     of(ChannelClass::INJECTION, most_sent).max(of(ChannelClass::EJECTION, most_received))
 }

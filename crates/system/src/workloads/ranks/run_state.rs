@@ -18,7 +18,7 @@ use crate::workloads::closed::{self, ClosedCounts, Ending};
 use crate::workloads::{JobCounts, RunContext, RunState, RunTotals, Workload, WorkloadRun, offered};
 use ::network::Network;
 use ::network::traffic::{GroupTrees, JobTraffic, RankContext, ScheduledTraffic};
-use ::network::{Machine, Part};
+use ::network::{Feature, Machine, Part};
 use measure::Arrived;
 use measure::activity::{Explained, Gathered, Wires, explain};
 use measure::{ClosedResult, PointResult};
@@ -198,8 +198,8 @@ pub(crate) fn traffic_of(
     let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
     let placed = LocalRanks::new(Arc::clone(node_of), places, part.number as u16, part.nodes.len());
     let mut executor = Executor::new(&ranks.programs, interface::parameters(ranks, network), placed);
-    if network.is_flat() {
-        executor.use_wire(network.wire(), own.longest().min(own.span.end));
+    if let Some(wire) = network.wire {
+        executor.use_wire(wire, own.longest().min(own.span.end));
     }
     if network.trees().is_some() {
         executor = executor.with_groups(Arc::clone(groups));
@@ -231,14 +231,14 @@ pub(crate) fn arithmetic(network: &Network) -> Option<Arithmetic> {
 }
 
 /// Returns a lower bound of the time of messages between ranks: overheads, the links of two nodes and one router, and
-/// the faster of these links, of all planes together. On a flat network only one node's link counts.
+/// the faster of these links, of all planes together. Links that do not limit receivers do not count.
 fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let plan = &network.plan;
-    let ends: &[ChannelClass] = match network.is_flat() {
-        true => &[ChannelClass::INJECTION],
-        false => &[ChannelClass::INJECTION, ChannelClass::EJECTION],
+    let ends: &[ChannelClass] = match network.has(Feature::ReceiverLinks) {
+        true => &[ChannelClass::INJECTION, ChannelClass::EJECTION],
+        false => &[ChannelClass::INJECTION],
     };
-    let routers = if network.is_flat() { 0 } else { plan.router_delay() };
+    let routers = if network.has(Feature::Routes) { plan.router_delay() } else { 0 };
     let delay = ends.iter().map(|&end| plan.link_delay(end)).sum::<u64>() + routers;
     let packet = ends.iter().map(|&end| plan.serialization(end, ranks.packet)).min().unwrap_or(0);
     let host = ranks.nic.host();
@@ -250,7 +250,7 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
         latency: network.picoseconds(delay) + send.0 + receive.0,
         per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet) / f64::from(network.planes()),
         rails: interface::rail_use(ranks, network),
-        limits_receivers: !network.is_flat(),
+        limits_receivers: network.has(Feature::ReceiverLinks),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Volumes on a flat network: all messages of a phase are handed over as it begins, and a node's link carries its
+//! Volumes in the delay model: all messages of a phase are handed over as it begins, and a node's link carries its
 //! messages whole, in sequence.
 //!
 //! Arrival times are known at the hand-over. A delivery is counted when its last byte leaves, earlier than its arrival

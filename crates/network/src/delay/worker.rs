@@ -1,4 +1,4 @@
-//! Worker of a flat network: advances the nodes of one thread, job by job.
+//! Worker of the delay model: advances the nodes of one thread, job by job.
 //!
 //! Jobs interact only at the links of nodes, which serve them in the order of time. If no two jobs share a node, each
 //! advances independently. Otherwise the job with the earliest event advances until another one has an earlier event.

@@ -1,9 +1,13 @@
-//! Flat network: checks of keys that it does not support.
+//! Network model of a point: its choice, and checks of keys that a model does not support.
+
+use std::sync::Arc;
 
 use ::mpi::collectives::CollectiveBackend;
 use units::KeyError;
 
 use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
+use ::network::{DelayModel, Feature, NetworkModel, PacketModel};
+use ::topology::TopologySpec;
 use ::traffic::pacers::PacerSpec;
 
 /// Packet size for comparison with the sizes of control messages, in bytes. Larger messages are carried whole too.
@@ -17,19 +21,30 @@ pub const NO_CHANNELS: &str = "a flat network has no channels between routers, a
 pub const NO_SWITCHES: &str = "a flat network has no switches that could carry out collective operations: choose another kind of \
                                       topology, or another algorithm than `in-switch`";
 
-/// Refuses keys that a flat network does not support, so that none is ignored.
+/// Returns the network model of a point. The one match over models.
+pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
+    match spec.topology.topology {
+        TopologySpec::Flat(_) => Arc::new(DelayModel),
+        _ => Arc::new(PacketModel),
+    }
+}
+
+/// Refuses keys that a network model does not support, so that none is ignored.
 ///
 /// # Errors
-/// If a key has no meaning on a flat network. The error names the first such key.
-pub fn check(spec: &ExperimentSpec) -> Result<(), KeyError> {
-    let found = network(spec).or_else(|| workload(spec)).or_else(|| measure(spec));
+/// If a key has no meaning in the model. The error names the first such key.
+pub(crate) fn check(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Result<(), KeyError> {
+    let lacks = |feature: Feature| !model.has(feature);
+    let found = lacks(Feature::Routes).then(|| routes(spec)).flatten();
+    let found = found.or_else(|| lacks(Feature::Packets).then(|| packets(spec)).flatten());
+    let found = found.or_else(|| lacks(Feature::Queues).then(|| queues(spec)).flatten());
     found.map_or(Ok(()), |(key, message)| Err(KeyError::new(key, message)))
 }
 
 /// Key and message of an error.
 type Wrong = (String, String);
 
-fn network(spec: &ExperimentSpec) -> Option<Wrong> {
+fn routes(spec: &ExperimentSpec) -> Option<Wrong> {
     let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("a flat network has {what}; leave it out")));
     if spec.routing.is_some() {
         return wrong("routing", "no routes: every message takes the same delay");
@@ -40,10 +55,14 @@ fn network(spec: &ExperimentSpec) -> Option<Wrong> {
     if let Some(class) = spec.link.classes.keys().next() {
         return wrong(&format!("link.{class}"), "one kind of link: a delay and a bandwidth");
     }
-    spec.node.receive_buffer.and_then(|_| wrong("node.receive_buffer", "no credits: nodes take messages as they come"))
+    None
 }
 
-fn workload(spec: &ExperimentSpec) -> Option<Wrong> {
+fn packets(spec: &ExperimentSpec) -> Option<Wrong> {
+    if spec.node.receive_buffer.is_some() {
+        let message = "a flat network has no credits: nodes take messages as they come; leave it out";
+        return Some(("node.receive_buffer".into(), message.into()));
+    }
     let below = |job: &JobSpec| {
         let (key, message) = workload_of(&job.workload)?;
         Some((format!("job.{}.{key}", job.name), message))
@@ -76,7 +95,7 @@ fn workload_of(spec: &WorkloadSpec) -> Option<Wrong> {
     }
 }
 
-fn measure(spec: &ExperimentSpec) -> Option<Wrong> {
+fn queues(spec: &ExperimentSpec) -> Option<Wrong> {
     let message = "a flat network has no queues to sample; leave it out";
     spec.measure.series.map(|_| ("measure.series".into(), message.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Machine of a flat network: the jobs on the nodes of each thread, and the messages between threads.
+//! Machine of the delay model: the jobs on the nodes of each thread, and the messages between threads.
 //!
 //! A partition learns of a message only on arrival, after at least the delay of the network: this delay is the
 //! lookahead window. Messages are counted as they arrive.
@@ -8,47 +8,32 @@ use std::sync::{Arc, Mutex};
 use engine::Pool;
 use engine::statistics::Histogram;
 use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Transmission, WaitingPacket};
-use host::Carried;
+use host::{Carried, WireParams};
 use topology::ChannelSource;
-use traffic::Placement;
 use units::{NodeId, PlaneId, Time};
 
 use super::volumes::Volumes;
 use super::worker::{JobState, Mail, Worker};
 use crate::machine::Machine;
-use crate::network::Network;
+use crate::model::{MachineJob, MachineRun};
 use crate::part::Part;
 use crate::samples::Sample;
 use crate::traffic::{Division, NodeTraffic, Span};
 
-/// Job on a flat network.
-pub struct FlatJob<'a> {
-    /// Period in which the job sends, in picoseconds.
-    pub span: Span,
-    /// Placement of its ranks or tasks.
-    pub placement: &'a Placement,
-}
-
-/// Builds a machine of at most `threads` partitions for `jobs`. `traffic` makes the traffic of a partition.
-pub fn build(
-    network: &Network,
-    threads: usize,
-    jobs: &[FlatJob<'_>],
-    traffic: impl Fn(Part<'_>) -> NodeTraffic,
-) -> Box<dyn Machine> {
-    let nodes = network.topology.nodes();
-    let wire = network.wire();
-    let parts = u32::try_from(threads.max(1)).map_or(nodes, |threads| threads.min(nodes)).min(MOST);
+/// Builds a machine of at most one partition a thread. `wire` describes the links of its `nodes` nodes.
+pub(super) fn build(nodes: u32, wire: WireParams, run: &MachineRun<'_>) -> Box<dyn Machine> {
+    let jobs = run.jobs;
+    let parts = u32::try_from(run.threads.max(1)).map_or(nodes, |threads| threads.min(nodes)).min(MOST);
     let first = |part: u32| (u64::from(nodes) * u64::from(part) / u64::from(parts)) as u32;
     let own: Vec<Vec<u32>> = (0..parts).map(|part| (first(part)..first(part + 1)).collect()).collect();
     let division = Division::new(nodes, own.iter().map(Vec::as_slice), wire.delay);
     let mail: Arc<Mail> = (0..own.len() * jobs.len()).map(|_| Mutex::default()).collect();
     let in_turn = share_nodes(jobs, nodes);
     let worker = |(number, nodes): (usize, &Vec<u32>)| {
-        let of_job = |job: &FlatJob<'_>| JobState::new(job.span.clone(), own.len(), Volumes::new(wire, nodes));
+        let of_job = |job: &MachineJob<'_>| JobState::new(job.span.clone(), own.len(), Volumes::new(wire, nodes));
         let mut worker = Worker {
             part: number,
-            traffic: traffic(Part { number, nodes, division: &division }),
+            traffic: (run.traffic)(Part { number, nodes, division: &division }),
             jobs: jobs.iter().map(of_job).collect(),
             nodes: nodes.clone(),
             links: vec![0; nodes.len()],
@@ -66,11 +51,11 @@ pub fn build(
     });
     // A single partition need not stop before the end.
     let window = if parts == 1 { u64::MAX } else { wire.delay };
-    Box::new(FlatMachine { pool, window, now: 0, counted: vec![(0, 0); jobs.len()], nodes: nodes as usize })
+    Box::new(DelayMachine { pool, window, now: 0, counted: vec![(0, 0); jobs.len()], nodes: nodes as usize })
 }
 
 /// Whether two jobs share a node.
-fn share_nodes(jobs: &[FlatJob<'_>], nodes: u32) -> bool {
+fn share_nodes(jobs: &[MachineJob<'_>], nodes: u32) -> bool {
     let mut taken = vec![false; nodes as usize];
     jobs.iter().any(|job| job.placement.used().any(|node| std::mem::replace(&mut taken[node.index()], true)))
 }
@@ -79,7 +64,7 @@ fn share_nodes(jobs: &[FlatJob<'_>], nodes: u32) -> bool {
 const MOST: u32 = 1 << 10;
 
 /// Machine of whole messages, divided into partitions.
-struct FlatMachine {
+struct DelayMachine {
     pool: Pool<Worker>,
     window: u64,
     now: u64,
@@ -88,7 +73,7 @@ struct FlatMachine {
     nodes: usize,
 }
 
-impl FlatMachine {
+impl DelayMachine {
     /// Visits the carried messages of a job's ranks, with the nodes, for each worker.
     fn each_carried(&self, job: usize, mut visit: impl FnMut(&Carried, &[u32])) {
         for worker in self.pool.workers() {
@@ -116,7 +101,7 @@ impl FlatMachine {
     }
 }
 
-impl Machine for FlatMachine {
+impl Machine for DelayMachine {
     /// Counts everything in the last batch, as both entered and delivered. Nothing waits for credits, so batches
     /// without deliveries need not reveal a deadlock.
     fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>> {

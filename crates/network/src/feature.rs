@@ -1,0 +1,15 @@
+//! Features of network models.
+
+/// Property of a network model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// Messages are divided into packets, and credits protect buffers. Without packets, messages are carried whole.
+    Packets,
+    /// Messages take routes through routers. Without routes there is no routing, no load of a channel, no deadlock and
+    /// no operation in switches.
+    Routes,
+    /// Queues of routers can be sampled.
+    Queues,
+    /// The bandwidth of links into nodes limits receivers.
+    ReceiverLinks,
+}

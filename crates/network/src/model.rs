@@ -1,0 +1,56 @@
+//! Network model: the way in which a network carries the traffic of nodes. The crates above ask a model what it has, and
+//! never which model it is.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use fabric::catalogue::RouterSpec;
+use fabric::{Grain, Plan};
+use host::WireParams;
+use traffic::Placement;
+
+use crate::feature::Feature;
+use crate::machine::Machine;
+use crate::part::Part;
+use crate::traffic::{JobNumbers, NodeTraffic, Span};
+
+/// Network model.
+pub trait NetworkModel: Debug + Send + Sync {
+    /// Returns the name of the model in the experiment file.
+    fn name(&self) -> &'static str;
+    /// Returns the features of the model.
+    fn features(&self) -> &'static [Feature];
+    /// Whether the model has a feature.
+    fn has(&self, feature: Feature) -> bool {
+        self.features().contains(&feature)
+    }
+    /// Returns the links over which executors of ranks send whole messages, in picoseconds. None if executors hand over
+    /// packets.
+    fn wire(&self, plan: &Plan) -> Option<WireParams>;
+    /// Builds the machine of a network at time 0.
+    fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine>;
+}
+
+/// Job on a machine.
+pub struct MachineJob<'a> {
+    /// Period in which the job sends, in ticks.
+    pub span: Span,
+    /// Placement of its ranks or tasks.
+    pub placement: &'a Placement,
+}
+
+/// Run for which a machine is built.
+pub struct MachineRun<'a> {
+    /// Router architecture.
+    pub router: &'a RouterSpec,
+    /// Number of threads.
+    pub threads: usize,
+    /// Size of partitions.
+    pub grain: Grain,
+    /// Packet classes of the jobs.
+    pub numbers: &'a JobNumbers,
+    /// Jobs, in the order of the system.
+    pub jobs: &'a [MachineJob<'a>],
+    /// Makes the traffic of a partition.
+    pub traffic: &'a dyn Fn(Part<'_>) -> NodeTraffic,
+}

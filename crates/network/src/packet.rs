@@ -1,0 +1,480 @@
+//! Packet model: a machine of routers, divided into partitions that advance together.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use engine::Pool;
+use engine::statistics::Histogram;
+use fabric::routers::Routers;
+use fabric::{
+    Actions, ArrivedMessage, Batch, ChannelUse, Counters, Fabric, Ledger, MOST_TRANSMISSIONS, Mail, MessageKey,
+    Partition, PartitionMap, Plan, Transmission, WaitingPacket, WithRouters, WorkerContext,
+};
+use host::WireParams;
+use topology::ChannelSource;
+use units::Time;
+
+use crate::feature::Feature;
+use crate::machine::Machine;
+use crate::model::{MachineRun, NetworkModel};
+use crate::part::Part;
+use crate::samples::{Sample, Samples, SourceWaits};
+use crate::timeline::{Global, Timeline};
+use crate::traffic::{Division, JobNumbers, NodeTraffic};
+
+/// Number of calls of `advance` between two checks of conservation in debug builds. A check at each call took a third
+/// of the time of a run at low load.
+const CHECK_INTERVAL: u32 = 16;
+
+/// Network of routers that carry packets, with any router architecture.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketModel;
+
+impl NetworkModel for PacketModel {
+    fn name(&self) -> &'static str {
+        "packet"
+    }
+
+    fn features(&self) -> &'static [Feature] {
+        &[Feature::Packets, Feature::Routes, Feature::Queues, Feature::ReceiverLinks]
+    }
+
+    fn wire(&self, _plan: &Plan) -> Option<WireParams> {
+        None
+    }
+
+    fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
+        let map = PartitionMap::new(plan, run.threads.max(1), run.grain);
+        let parts = (0..map.parts()).map(|part| map.nodes(part));
+        let division = Division::new(plan.topology().nodes(), parts, map.window());
+        run.router.with_routers(Description { plan, map, division, run })
+    }
+}
+
+/// Description of a machine, from which each partition is built.
+struct Description<'a> {
+    plan: &'a Arc<Plan>,
+    map: PartitionMap,
+    division: Division,
+    run: &'a MachineRun<'a>,
+}
+
+impl WithRouters for Description<'_> {
+    type Output = Box<dyn Machine>;
+
+    fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Box<dyn Machine> {
+        let Self { plan, map, division, run } = self;
+        let jobs = run.numbers;
+        let nodes = plan.topology().nodes();
+        let worker = |parts: Range<usize>| {
+            let mut context =
+                WorkerContext::new(Counters::of_jobs(nodes, jobs.total(), plan.units_per_tick()), map.parts());
+            let partition = |index: usize| {
+                let traffic = (run.traffic)(Part { number: index, nodes: map.nodes(index), division: &division });
+                let knows_sources = |number: usize| number < jobs.jobs() && traffic.knows_sources(number);
+                for number in (0..jobs.total()).filter(|&number| !knows_sources(number)) {
+                    context.counters.job_mut(number).ignore_sources();
+                }
+                let mut partition = Partition::new(plan, &map, index, &routers, traffic);
+                partition.count_channels_of_jobs(jobs.total());
+                OwnedPartition { index, partition }
+            };
+            let owned = parts.map(partition).collect();
+            Worker { owned, context, inbox: Mail::default() }
+        };
+        let workers = map.workers().map(worker).collect();
+        let mail: Arc<[Mutex<Mail>]> = (0..map.parts()).map(|_| Mutex::default()).collect();
+        let mut timeline = Timeline::default();
+        if let Some(period) = plan.snapshot_period() {
+            timeline.add(0, Global::Snapshot { period });
+        }
+        Box::new(FabricMachine {
+            pool: Pool::new(workers, {
+                let mail = Arc::clone(&mail);
+                move |worker: &mut Worker<R>, _start, end| worker.run_until(end, &mail)
+            }),
+            mail,
+            jobs: jobs.clone(),
+            nodes: nodes as usize,
+            window: map.window(),
+            timeline,
+            samples: None,
+            delivered: vec![0; jobs.jobs()],
+            congestion: Default::default(),
+            channels: plan.output_channels(),
+            classes: plan.topology().class_names().len(),
+            tick: plan.tick(),
+            now: 0,
+            advances: 0,
+        })
+    }
+}
+
+/// Partition with its index.
+struct OwnedPartition<R> {
+    index: usize,
+    partition: Partition<R, NodeTraffic>,
+}
+
+/// Partitions that one thread advances.
+struct Worker<R> {
+    owned: Vec<OwnedPartition<R>>,
+    context: WorkerContext,
+    /// Mail that a partition is about to receive, kept for its allocation.
+    inbox: Mail,
+}
+
+impl<R: Routers> Worker<R> {
+    /// Advances every partition in turn by a window. `mail` has a mailbox for each partition.
+    fn run_until(&mut self, end: u64, mail: &[Mutex<Mail>]) {
+        let many = self.owned.len() > 1;
+        for OwnedPartition { index, partition } in &mut self.owned {
+            std::mem::swap(&mut *lock(&mail[*index]), &mut self.inbox);
+            if many {
+                partition.before_window();
+            }
+            partition.take_in(&mut self.inbox);
+            partition.run_until(end, &mut self.context);
+            for (outgoing, there) in self.context.outbox.iter_mut().zip(mail) {
+                if !outgoing.is_empty() {
+                    outgoing.move_to(&mut lock(there));
+                }
+            }
+        }
+    }
+
+    fn partitions(&self) -> impl Iterator<Item = &Partition<R, NodeTraffic>> {
+        self.owned.iter().map(|owned| &owned.partition)
+    }
+
+    fn partitions_mut(&mut self) -> impl Iterator<Item = &mut Partition<R, NodeTraffic>> {
+        self.owned.iter_mut().map(|owned| &mut owned.partition)
+    }
+}
+
+/// Machine of packets, divided into partitions.
+struct FabricMachine<R> {
+    pool: Pool<Worker<R>>,
+    /// Mailboxes by partition.
+    mail: Arc<[Mutex<Mail>]>,
+    jobs: JobNumbers,
+    nodes: usize,
+    window: u64,
+    timeline: Timeline,
+    /// Samples for time series. None without a series.
+    samples: Option<Samples>,
+    /// Bytes delivered before the current call of `advance`, by job.
+    delivered: Vec<u64>,
+    /// Congestion of all channels as partitions know it, and the previous snapshot, kept for its allocation.
+    congestion: [Arc<Vec<u64>>; 2],
+    channels: usize,
+    classes: usize,
+    tick: Time,
+    now: u64,
+    /// Number of calls of `advance`.
+    advances: u32,
+}
+
+impl<R: Routers + 'static> FabricMachine<R> {
+    /// Visits the counters of every worker.
+    fn each_counters(&self, mut visit: impl FnMut(&mut Counters)) {
+        self.pool.workers().for_each(|mut worker| visit(&mut worker.context.counters));
+    }
+
+    /// Carries out the actions that are due, and advances to the next action or to `until`, whichever is earlier.
+    fn run_to_next(&mut self, until: u64, window: u64) {
+        while let Some(action) = self.timeline.take_due(self.now) {
+            match action {
+                Global::Snapshot { .. } => self.take_snapshot(),
+                Global::Sample => self.take_sample(),
+            }
+        }
+        let next = self.timeline.next().map_or(until, |next| until.min(next));
+        self.pool.run(self.now..next, window);
+        self.now = next;
+    }
+
+    /// Shares the present congestion of all channels with every partition.
+    fn take_snapshot(&mut self) {
+        self.congestion.swap(0, 1);
+        // Only this machine holds the snapshot before the last one, so nothing is copied.
+        debug_assert_eq!(Arc::strong_count(&self.congestion[0]), 1);
+        let snapshot = Arc::make_mut(&mut self.congestion[0]);
+        snapshot.clear();
+        snapshot.resize(self.channels, 0);
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| partition.fabric().read_congestion(snapshot));
+        }
+        for mut worker in self.pool.workers() {
+            worker.partitions_mut().for_each(|partition| partition.take_snapshot(Arc::clone(&self.congestion[0])));
+        }
+    }
+
+    /// Takes a sample for time series, and schedules the next one.
+    fn take_sample(&mut self) {
+        let sample = self.read_sample(self.now);
+        if let Some(samples) = &mut self.samples {
+            samples.push(sample);
+            self.timeline.add(samples.next_time(), Global::Sample);
+        }
+    }
+
+    /// Returns a sample of the present, or of the later time `at` until which nothing is sent.
+    fn read_sample(&mut self, at: u64) -> Sample {
+        let mut delivered = self.delivered.clone();
+        self.each_counters(|counters| {
+            delivered.iter_mut().enumerate().for_each(|(job, bytes)| *bytes += counters.bytes_in_batches(job));
+        });
+        let mut queues = vec![Default::default(); self.classes];
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| partition.fabric().read_queues(&mut queues));
+        }
+        let waits = (0..self.jobs.jobs()).map(|job| SourceWaits::of(&self.progress_by_source(job), self.now));
+        let waits = waits.collect();
+        delivered.iter_mut().zip(self.under_way_at(at)).for_each(|(bytes, cut)| *bytes -= cut);
+        Sample { at, delivered, waits, queues }
+    }
+
+    /// Returns the bytes that are counted as delivered but have not reached their nodes at `at`, by job.
+    fn under_way_at(&self, at: u64) -> Vec<u64> {
+        let mut bytes = vec![0; self.jobs.jobs()];
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| partition.fabric().read_under_way(at, &mut bytes));
+        }
+        bytes
+    }
+
+    /// Checks that every packet and every credit is accounted for, over all partitions and the mail between them.
+    fn check_conservation(&mut self) {
+        let mut ledger = Ledger::new(self.mail.len());
+        for worker in self.pool.workers() {
+            for OwnedPartition { index, partition } in &worker.owned {
+                partition.account(*index as u16, &lock(&self.mail[*index]), &mut ledger);
+            }
+        }
+        assert_eq!(
+            ledger.packets(),
+            self.in_flight(),
+            "packets of pools and mail, and those that have entered and not left"
+        );
+        for worker in self.pool.workers() {
+            for OwnedPartition { index, partition } in &worker.owned {
+                let checked = partition.check_credits(*index as u16, &ledger);
+                assert!(checked.is_ok(), "{checked:?}");
+            }
+        }
+    }
+
+    /// Sums counts of a job over workers. `add` adds one worker's counts to the sum, which has an entry for each node.
+    fn sum(&self, job: usize, mut add: impl FnMut(&mut [u64], &fabric::JobCounters)) -> Vec<u64> {
+        let mut sum = vec![0; self.nodes];
+        self.each_counters(|counters| add(&mut sum, counters.job(job)));
+        sum
+    }
+}
+
+impl<R: Routers + 'static> Machine for FabricMachine<R> {
+    fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>> {
+        let begin = self.now;
+        self.each_counters(|counters| counters.count_batches(begin, batch));
+        while self.now < until {
+            self.run_to_next(until, self.window);
+        }
+        self.advances = self.advances.wrapping_add(1);
+        if self.advances.is_multiple_of(CHECK_INTERVAL) {
+            self.check();
+        }
+        let mut sums = vec![vec![Batch::default(); (until - begin).div_ceil(batch) as usize]; self.jobs.total()];
+        self.each_counters(|counters| {
+            for (job, sums) in sums.iter_mut().enumerate() {
+                let counts = counters.take_batches(job);
+                sums.iter_mut().zip(&counts).for_each(|(sum, count)| sum.add(count));
+            }
+        });
+        for (delivered, sums) in self.delivered.iter_mut().zip(&sums) {
+            *delivered += sums.iter().map(|batch| batch.bytes).sum::<u64>();
+        }
+        sums
+    }
+
+    fn pass(&mut self, settled: u64, until: u64) {
+        let counts = self.advance(settled.min(until), u64::MAX);
+        debug_assert!(counts.iter().flatten().all(|batch| *batch == Batch::default()), "something has happened");
+        if self.now < until && self.timeline.put_off(until) {
+            // All snapshots that are due until then would equal one of the present.
+            self.take_snapshot();
+        }
+        while self.now < until {
+            // A single window: partitions have nothing to send one another.
+            self.run_to_next(until, u64::MAX);
+        }
+        debug_assert!(self.mail.iter().all(|mail| lock(mail).is_empty()), "something is under way");
+    }
+
+    fn in_flight(&mut self) -> i64 {
+        let mut sum = 0;
+        self.each_counters(|counters| sum += counters.in_flight);
+        sum
+    }
+
+    fn measure_from(&mut self, job: usize, start: u64) {
+        for mut worker in self.pool.workers() {
+            for number in self.jobs.of(job) {
+                worker.partitions_mut().for_each(|partition| partition.clear_channels(number, start));
+            }
+            let counters = &mut worker.context.counters;
+            counters.measure_from(job, start);
+            counters.job_mut(job).clear_sources();
+        }
+    }
+
+    fn measure_until(&mut self, job: usize, end: u64) {
+        self.each_counters(|counters| counters.measure_until(job, end));
+    }
+
+    fn outstanding(&mut self, job: usize, end: u64) -> bool {
+        let mut in_network = 0;
+        self.each_counters(|counters| in_network += counters.job(job).measured_in_flight);
+        in_network > 0 || self.progress_by_source(job).iter().any(|&generated_at| generated_at < end)
+    }
+
+    fn by_source(&mut self, job: usize) -> Vec<u64> {
+        self.sum(job, |sum, counters| sum.iter_mut().zip(&counters.by_source).for_each(|(all, part)| *all += part))
+    }
+
+    fn progress_by_source(&mut self, job: usize) -> Vec<u64> {
+        let mut generation_times = vec![self.now; self.nodes];
+        for worker in self.pool.workers() {
+            for partition in worker.partitions() {
+                let traffic = partition.traffic();
+                for (local, (node, head)) in partition.next_generation_times().enumerate() {
+                    if let Some(generated_at) = traffic.next_generation_time(job, local, head) {
+                        let earliest = &mut generation_times[node.index()];
+                        *earliest = generated_at.min(*earliest);
+                    }
+                }
+            }
+        }
+        generation_times
+    }
+
+    fn measured(&mut self, job: usize) -> (Histogram, u64) {
+        let mut all = Histogram::new();
+        let mut hops = 0;
+        self.each_counters(|counters| {
+            all.merge(&counters.job(job).latency);
+            hops += counters.job(job).hops;
+        });
+        (all, hops)
+    }
+
+    fn note_arrivals(&mut self, job: usize) {
+        self.each_counters(|counters| counters.note_arrivals(job));
+    }
+
+    fn arrivals(&mut self, job: usize) -> Vec<u64> {
+        let latest = |(all, &part): (&mut u64, &u64)| *all = part.max(*all);
+        self.sum(job, |sum, counters| sum.iter_mut().zip(&counters.arrivals).for_each(latest))
+    }
+
+    fn measure_messages(&mut self, job: usize, key: MessageKey) {
+        self.each_counters(|counters| counters.measure_messages(job, key));
+    }
+
+    fn take_messages(&mut self, job: usize) -> Vec<ArrivedMessage> {
+        let mut all = Vec::new();
+        self.each_counters(|counters| all.append(&mut counters.take_messages(job)));
+        all
+    }
+
+    fn sample_every(&mut self, period: Time) {
+        let samples = Samples::new(period, self.tick);
+        self.timeline.add(samples.next_time(), Global::Sample);
+        self.samples = Some(samples);
+    }
+
+    fn samples(&mut self, until: u64) -> Vec<Sample> {
+        let Some(samples) = &self.samples else { return Vec::new() };
+        let (mut all, end) = (samples.taken().to_vec(), until.max(self.now));
+        if all.last().is_none_or(|last| last.at < end) {
+            all.push(self.read_sample(end));
+        }
+        all
+    }
+
+    fn under_way(&self, job: usize) -> u64 {
+        self.under_way_at(self.now)[job]
+    }
+
+    fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)> {
+        let mut used: Vec<(ChannelSource, ChannelUse)> = Vec::new();
+        for worker in self.pool.workers() {
+            for partition in worker.partitions() {
+                let first = used.len();
+                used.extend(partition.channel_use(job, until));
+                if let Some(acks) = self.jobs.acks(job) {
+                    let acks = partition.channel_use(acks, until);
+                    used[first..].iter_mut().zip(acks).for_each(|((_, all), (_, own))| all.add(own));
+                }
+            }
+        }
+        used
+    }
+
+    fn log_transmissions(&mut self, job: usize) {
+        for mut worker in self.pool.workers() {
+            worker.partitions_mut().for_each(|partition| partition.log_transmissions(job));
+        }
+    }
+
+    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
+        let (mut all, mut count) = (Vec::new(), 0);
+        for worker in self.pool.workers() {
+            for partition in worker.partitions() {
+                let (logged, own) = partition.transmissions();
+                all.extend(logged);
+                count += own;
+            }
+        }
+        (count <= MOST_TRANSMISSIONS).then_some(all)
+    }
+
+    fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| visit(partition.traffic()));
+        }
+    }
+
+    fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions)) {
+        for mut worker in self.pool.workers() {
+            worker.partitions_mut().for_each(|partition| partition.visit_traffic(&mut *change));
+        }
+    }
+
+    fn longest_wait(&self) -> u64 {
+        let mut longest = 0;
+        for worker in self.pool.workers() {
+            longest = worker.partitions().map(|partition| partition.longest_wait()).fold(longest, u64::max);
+        }
+        longest
+    }
+
+    fn waiting(&self) -> Vec<WaitingPacket> {
+        let mut waiting = Vec::new();
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| waiting.extend(partition.waiting_packets()));
+        }
+        waiting
+    }
+
+    fn check(&mut self) {
+        if cfg!(debug_assertions) {
+            self.check_conservation();
+        }
+    }
+}
+
+/// Locks a mailbox. A poisoned lock is ignored: if its owner has panicked, the run is lost anyway.
+fn lock(mail: &Mutex<Mail>) -> MutexGuard<'_, Mail> {
+    mail.lock().unwrap_or_else(PoisonError::into_inner)
+}
