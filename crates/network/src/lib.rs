@@ -14,7 +14,8 @@ pub mod traffic;
 
 pub use delay::DelayModel;
 pub use feature::Feature;
-pub use machine::Machine;
+pub use host::WireParams;
+pub use machine::{Machine, PacketMachine};
 pub use model::{MachineJob, MachineRun, NetworkModel};
 pub use network::{Network, Packets};
 pub use packet::PacketModel;

@@ -8,7 +8,7 @@ use units::Time;
 use crate::samples::Sample;
 use crate::traffic::NodeTraffic;
 
-/// Running network with any router architecture. Jobs are identified by their index, from 0.
+/// Running network of any model. Jobs are identified by their index, from 0.
 pub trait Machine {
     /// Advances to `until`, in ticks. Returns the counts of each batch, summed over all partitions, by packet class
     /// (`JobNumbers`). Batches are `batch` ticks long; the last one may be shorter.
@@ -16,21 +16,6 @@ pub trait Machine {
     /// Advances to `until`. Requires that nothing happens before then, except that credits and the like return until
     /// `settled`. Nothing is counted.
     fn pass(&mut self, settled: u64, until: u64);
-    /// Returns the number of packets in the network.
-    fn in_flight(&mut self) -> i64;
-    /// Starts the measurement of a job: of its packets generated from `start` on, and of its bytes by source and
-    /// channel from now on.
-    fn measure_from(&mut self, job: usize, start: u64);
-    /// Ends the measurement of a job: packets generated from `end` on are not measured.
-    fn measure_until(&mut self, job: usize, end: u64);
-    /// Whether measured packets of a job have not arrived: some are in the network, or a source holds one generated
-    /// before `end`.
-    fn outstanding(&mut self, job: usize, end: u64) -> bool;
-    /// Returns the bytes delivered from each source of a job since `measure_from`.
-    fn by_source(&mut self, job: usize) -> Vec<u64>;
-    /// Returns the progress of each source of a job: the generation time of the packet at the head of its queue, in
-    /// ticks, rounded down. The present if no packet is due.
-    fn progress_by_source(&mut self, job: usize) -> Vec<u64>;
     /// Returns the latencies of a job's measured packets, and the sum of the routers that they have traversed.
     fn measured(&mut self, job: usize) -> (Histogram, u64);
     /// Records arrival times of a job's packets from now on.
@@ -42,33 +27,95 @@ pub trait Machine {
     fn measure_messages(&mut self, job: usize, key: MessageKey);
     /// Returns the measured messages of a job that have arrived since the last call, in no particular order.
     fn take_messages(&mut self, job: usize) -> Vec<ArrivedMessage>;
-    /// Takes a sample for time series at each multiple of `period`, rounded up to a tick.
-    fn sample_every(&mut self, period: Time);
-    /// Returns the samples so far, followed by one at the present or at `until`, whichever is later. Time is in ticks,
-    /// and nothing may be sent until `until`. Empty if no samples are taken.
-    fn samples(&mut self, until: u64) -> Vec<Sample>;
-    /// Returns the bytes of a job that are counted as delivered but have not reached their nodes: parts of packets
-    /// whose tails are under way.
-    fn under_way(&self, job: usize) -> u64;
     /// Returns the use of each channel by a job, its acknowledgements included, from `measure_from` to `until`, in
     /// ticks.
     fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)>;
-    /// Logs the transmissions of a job from now on. Requires that the deliveries of the job are reported.
-    fn log_transmissions(&mut self, job: usize);
-    /// Returns the logged transmissions of all jobs, in no particular order. None if there are more than the log keeps.
-    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>>;
     /// Visits the traffic of every partition.
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic));
     /// Changes the traffic of every partition at the present time, and carries out the actions that it then requests.
     fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions));
-    /// Returns the longest total waiting time at one combine unit, in ticks. 0 without combine units.
-    fn longest_wait(&self) -> u64 {
-        0
+    /// Returns the part of the machine that carries packets. None if the model has no `Feature::Packets`.
+    fn packets(&self) -> Option<&dyn PacketMachine> {
+        None
     }
+    /// Returns the part of the machine that carries packets, mutable.
+    fn packets_mut(&mut self) -> Option<&mut dyn PacketMachine> {
+        None
+    }
+}
+
+/// Part of a machine that carries packets over routers.
+pub trait PacketMachine {
+    /// Returns the number of packets in the network.
+    fn in_flight(&self) -> i64;
+    /// Starts the measurement of a job: of its packets generated from `start` on, and of its bytes by source and
+    /// channel from now on.
+    fn measure_from(&mut self, job: usize, start: u64);
+    /// Ends the measurement of a job: packets generated from `end` on are not measured.
+    fn measure_until(&mut self, job: usize, end: u64);
+    /// Whether measured packets of a job have not arrived: some are in the network, or a source holds one generated
+    /// before `end`.
+    fn outstanding(&self, job: usize, end: u64) -> bool;
+    /// Returns the bytes delivered from each source of a job since `measure_from`.
+    fn by_source(&self, job: usize) -> Vec<u64>;
+    /// Returns the progress of each source of a job: the generation time of the packet at the head of its queue, in
+    /// ticks, rounded down. The present if no packet is due.
+    fn progress_by_source(&self, job: usize) -> Vec<u64>;
+    /// Takes a sample for time series at each multiple of `period`, rounded up to a tick.
+    fn sample_every(&mut self, period: Time);
+    /// Returns the samples so far, followed by one at the present or at `until`, whichever is later. Time is in ticks,
+    /// and nothing may be sent until `until`. Empty if no samples are taken.
+    fn samples(&self, until: u64) -> Vec<Sample>;
+    /// Returns the bytes of a job that are counted as delivered but have not reached their nodes: parts of packets
+    /// whose tails are under way.
+    fn under_way(&self, job: usize) -> u64;
+    /// Logs the transmissions of a job from now on. Requires that the deliveries of the job are reported.
+    fn log_transmissions(&mut self, job: usize);
+    /// Returns the logged transmissions of all jobs, in no particular order. None if there are more than the log keeps.
+    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>>;
+    /// Returns the longest total waiting time at one combine unit, in ticks. 0 without combine units.
+    fn longest_wait(&self) -> u64;
     /// Returns every packet that waits at the front of a queue.
     fn waiting(&self) -> Vec<WaitingPacket>;
     /// Checks over all partitions, in debug builds, that packets and credits are conserved and that no buffer exceeds
     /// its depth. `advance` does so at intervals. Call it once more at the end of a run: a lost packet or credit stays
     /// lost.
-    fn check(&mut self);
+    fn check(&self);
+}
+
+/// Questions to any machine. A machine without packets measures its jobs from their start, and holds nothing.
+impl dyn Machine + '_ {
+    /// Starts the measurement of a job ([`PacketMachine::measure_from`]).
+    pub fn measure_from(&mut self, job: usize, start: u64) {
+        if let Some(packets) = self.packets_mut() {
+            packets.measure_from(job, start);
+        }
+    }
+
+    /// Ends the measurement of a job ([`PacketMachine::measure_until`]).
+    pub fn measure_until(&mut self, job: usize, end: u64) {
+        if let Some(packets) = self.packets_mut() {
+            packets.measure_until(job, end);
+        }
+    }
+
+    /// Returns the samples so far ([`PacketMachine::samples`]).
+    pub fn samples(&self, until: u64) -> Vec<Sample> {
+        self.packets().map_or_else(Vec::new, |packets| packets.samples(until))
+    }
+
+    /// Returns the bytes that have been counted but have not arrived ([`PacketMachine::under_way`]).
+    pub fn under_way(&self, job: usize) -> u64 {
+        self.packets().map_or(0, |packets| packets.under_way(job))
+    }
+
+    /// Returns the longest total waiting time at one combine unit ([`PacketMachine::longest_wait`]).
+    pub fn longest_wait(&self) -> u64 {
+        self.packets().map_or(0, PacketMachine::longest_wait)
+    }
+
+    /// Returns the packets that wait at the front of queues ([`PacketMachine::waiting`]).
+    pub fn waiting(&self) -> Vec<WaitingPacket> {
+        self.packets().map_or_else(Vec::new, PacketMachine::waiting)
+    }
 }

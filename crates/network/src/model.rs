@@ -1,4 +1,4 @@
-//! Network model: the way in which a network carries the traffic of nodes. The crates above ask a model what it has, and
+//! Network model: the way in which a network carries the traffic of nodes. The crates above ask for its features, and
 //! never which model it is.
 
 use std::fmt::Debug;

@@ -15,7 +15,7 @@ use topology::ChannelSource;
 use units::Time;
 
 use crate::feature::Feature;
-use crate::machine::Machine;
+use crate::machine::{Machine, PacketMachine};
 use crate::model::{MachineRun, NetworkModel};
 use crate::part::Part;
 use crate::samples::{Sample, Samples, SourceWaits};
@@ -220,7 +220,7 @@ impl<R: Routers + 'static> FabricMachine<R> {
     }
 
     /// Returns a sample of the present, or of the later time `at` until which nothing is sent.
-    fn read_sample(&mut self, at: u64) -> Sample {
+    fn read_sample(&self, at: u64) -> Sample {
         let mut delivered = self.delivered.clone();
         self.each_counters(|counters| {
             delivered.iter_mut().enumerate().for_each(|(job, bytes)| *bytes += counters.bytes_in_batches(job));
@@ -245,7 +245,7 @@ impl<R: Routers + 'static> FabricMachine<R> {
     }
 
     /// Checks that every packet and every credit is accounted for, over all partitions and the mail between them.
-    fn check_conservation(&mut self) {
+    fn check_conservation(&self) {
         let mut ledger = Ledger::new(self.mail.len());
         for worker in self.pool.workers() {
             for OwnedPartition { index, partition } in &worker.owned {
@@ -311,53 +311,6 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
         debug_assert!(self.mail.iter().all(|mail| lock(mail).is_empty()), "something is under way");
     }
 
-    fn in_flight(&mut self) -> i64 {
-        let mut sum = 0;
-        self.each_counters(|counters| sum += counters.in_flight);
-        sum
-    }
-
-    fn measure_from(&mut self, job: usize, start: u64) {
-        for mut worker in self.pool.workers() {
-            for number in self.jobs.of(job) {
-                worker.partitions_mut().for_each(|partition| partition.clear_channels(number, start));
-            }
-            let counters = &mut worker.context.counters;
-            counters.measure_from(job, start);
-            counters.job_mut(job).clear_sources();
-        }
-    }
-
-    fn measure_until(&mut self, job: usize, end: u64) {
-        self.each_counters(|counters| counters.measure_until(job, end));
-    }
-
-    fn outstanding(&mut self, job: usize, end: u64) -> bool {
-        let mut in_network = 0;
-        self.each_counters(|counters| in_network += counters.job(job).measured_in_flight);
-        in_network > 0 || self.progress_by_source(job).iter().any(|&generated_at| generated_at < end)
-    }
-
-    fn by_source(&mut self, job: usize) -> Vec<u64> {
-        self.sum(job, |sum, counters| sum.iter_mut().zip(&counters.by_source).for_each(|(all, part)| *all += part))
-    }
-
-    fn progress_by_source(&mut self, job: usize) -> Vec<u64> {
-        let mut generation_times = vec![self.now; self.nodes];
-        for worker in self.pool.workers() {
-            for partition in worker.partitions() {
-                let traffic = partition.traffic();
-                for (local, (node, head)) in partition.next_generation_times().enumerate() {
-                    if let Some(generated_at) = traffic.next_generation_time(job, local, head) {
-                        let earliest = &mut generation_times[node.index()];
-                        *earliest = generated_at.min(*earliest);
-                    }
-                }
-            }
-        }
-        generation_times
-    }
-
     fn measured(&mut self, job: usize) -> (Histogram, u64) {
         let mut all = Histogram::new();
         let mut hops = 0;
@@ -387,25 +340,6 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
         all
     }
 
-    fn sample_every(&mut self, period: Time) {
-        let samples = Samples::new(period, self.tick);
-        self.timeline.add(samples.next_time(), Global::Sample);
-        self.samples = Some(samples);
-    }
-
-    fn samples(&mut self, until: u64) -> Vec<Sample> {
-        let Some(samples) = &self.samples else { return Vec::new() };
-        let (mut all, end) = (samples.taken().to_vec(), until.max(self.now));
-        if all.last().is_none_or(|last| last.at < end) {
-            all.push(self.read_sample(end));
-        }
-        all
-    }
-
-    fn under_way(&self, job: usize) -> u64 {
-        self.under_way_at(self.now)[job]
-    }
-
     fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)> {
         let mut used: Vec<(ChannelSource, ChannelUse)> = Vec::new();
         for worker in self.pool.workers() {
@@ -419,6 +353,94 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
             }
         }
         used
+    }
+
+    fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| visit(partition.traffic()));
+        }
+    }
+
+    fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions)) {
+        for mut worker in self.pool.workers() {
+            worker.partitions_mut().for_each(|partition| partition.visit_traffic(&mut *change));
+        }
+    }
+
+    fn packets(&self) -> Option<&dyn PacketMachine> {
+        Some(self)
+    }
+
+    fn packets_mut(&mut self) -> Option<&mut dyn PacketMachine> {
+        Some(self)
+    }
+}
+
+impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
+    fn in_flight(&self) -> i64 {
+        let mut sum = 0;
+        self.each_counters(|counters| sum += counters.in_flight);
+        sum
+    }
+
+    fn measure_from(&mut self, job: usize, start: u64) {
+        for mut worker in self.pool.workers() {
+            for number in self.jobs.of(job) {
+                worker.partitions_mut().for_each(|partition| partition.clear_channels(number, start));
+            }
+            let counters = &mut worker.context.counters;
+            counters.measure_from(job, start);
+            counters.job_mut(job).clear_sources();
+        }
+    }
+
+    fn measure_until(&mut self, job: usize, end: u64) {
+        self.each_counters(|counters| counters.measure_until(job, end));
+    }
+
+    fn outstanding(&self, job: usize, end: u64) -> bool {
+        let mut in_network = 0;
+        self.each_counters(|counters| in_network += counters.job(job).measured_in_flight);
+        in_network > 0 || self.progress_by_source(job).iter().any(|&generated_at| generated_at < end)
+    }
+
+    fn by_source(&self, job: usize) -> Vec<u64> {
+        self.sum(job, |sum, counters| sum.iter_mut().zip(&counters.by_source).for_each(|(all, part)| *all += part))
+    }
+
+    fn progress_by_source(&self, job: usize) -> Vec<u64> {
+        let mut generation_times = vec![self.now; self.nodes];
+        for worker in self.pool.workers() {
+            for partition in worker.partitions() {
+                let traffic = partition.traffic();
+                for (local, (node, head)) in partition.next_generation_times().enumerate() {
+                    if let Some(generated_at) = traffic.next_generation_time(job, local, head) {
+                        let earliest = &mut generation_times[node.index()];
+                        *earliest = generated_at.min(*earliest);
+                    }
+                }
+            }
+        }
+        generation_times
+    }
+
+    fn sample_every(&mut self, period: Time) {
+        let samples = Samples::new(period, self.tick);
+        self.timeline.add(samples.next_time(), Global::Sample);
+        self.samples = Some(samples);
+    }
+
+    fn samples(&self, until: u64) -> Vec<Sample> {
+        let Some(samples) = &self.samples else { return Vec::new() };
+        let (mut all, end) = (samples.taken().to_vec(), until.max(self.now));
+        if all.last().is_none_or(|last| last.at < end) {
+            all.push(self.read_sample(end));
+        }
+        all
+    }
+
+    fn under_way(&self, job: usize) -> u64 {
+        self.under_way_at(self.now)[job]
     }
 
     fn log_transmissions(&mut self, job: usize) {
@@ -439,18 +461,6 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
         (count <= MOST_TRANSMISSIONS).then_some(all)
     }
 
-    fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {
-        for worker in self.pool.workers() {
-            worker.partitions().for_each(|partition| visit(partition.traffic()));
-        }
-    }
-
-    fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions)) {
-        for mut worker in self.pool.workers() {
-            worker.partitions_mut().for_each(|partition| partition.visit_traffic(&mut *change));
-        }
-    }
-
     fn longest_wait(&self) -> u64 {
         let mut longest = 0;
         for worker in self.pool.workers() {
@@ -467,7 +477,7 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
         waiting
     }
 
-    fn check(&mut self) {
+    fn check(&self) {
         if cfg!(debug_assertions) {
             self.check_conservation();
         }

@@ -7,17 +7,16 @@ use std::sync::{Arc, Mutex};
 
 use engine::Pool;
 use engine::statistics::Histogram;
-use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Transmission, WaitingPacket};
+use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey};
 use host::{Carried, WireParams};
 use topology::ChannelSource;
-use units::{NodeId, PlaneId, Time};
+use units::{NodeId, PlaneId};
 
 use super::volumes::Volumes;
 use super::worker::{JobState, Mail, Worker};
 use crate::machine::Machine;
 use crate::model::{MachineJob, MachineRun};
 use crate::part::Part;
-use crate::samples::Sample;
 use crate::traffic::{Division, NodeTraffic, Span};
 
 /// Builds a machine of at most one partition a thread. `wire` describes the links of its `nodes` nodes.
@@ -127,26 +126,6 @@ impl Machine for DelayMachine {
         self.now = until;
     }
 
-    fn in_flight(&mut self) -> i64 {
-        0
-    }
-
-    fn measure_from(&mut self, _job: usize, _start: u64) {}
-
-    fn measure_until(&mut self, _job: usize, _end: u64) {}
-
-    fn outstanding(&mut self, _job: usize, _end: u64) -> bool {
-        false
-    }
-
-    fn by_source(&mut self, _job: usize) -> Vec<u64> {
-        Vec::new()
-    }
-
-    fn progress_by_source(&mut self, _job: usize) -> Vec<u64> {
-        Vec::new()
-    }
-
     fn measured(&mut self, job: usize) -> (Histogram, u64) {
         let mut all = Histogram::new();
         self.each_carried(job, |carried, _| all.merge(&carried.latency));
@@ -179,18 +158,6 @@ impl Machine for DelayMachine {
         all
     }
 
-    /// Does nothing: series are refused when the system is built, since there are no queues to sample.
-    fn sample_every(&mut self, _period: Time) {}
-
-    fn samples(&mut self, _until: u64) -> Vec<Sample> {
-        Vec::new()
-    }
-
-    /// Returns 0: messages are counted after they have arrived.
-    fn under_way(&self, _job: usize) -> u64 {
-        0
-    }
-
     fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)> {
         let mut all = Vec::new();
         let mut add = |node: u32, bytes: u64, after: u64| {
@@ -209,13 +176,6 @@ impl Machine for DelayMachine {
         all
     }
 
-    /// Does nothing: executors record the use of links themselves.
-    fn log_transmissions(&mut self, _job: usize) {}
-
-    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
-        None
-    }
-
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {
         self.pool.workers().for_each(|worker| visit(&worker.traffic));
     }
@@ -227,10 +187,4 @@ impl Machine for DelayMachine {
             worker.refresh();
         }
     }
-
-    fn waiting(&self) -> Vec<WaitingPacket> {
-        Vec::new()
-    }
-
-    fn check(&mut self) {}
 }

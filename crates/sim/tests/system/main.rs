@@ -42,6 +42,7 @@ mod series;
 mod shares;
 mod table;
 mod theory;
+mod third_model;
 mod timeline;
 mod training;
 mod warnings;

@@ -108,7 +108,9 @@ impl<'a> Control<'a> {
         if runners.iter().any(|runner| runner.foreground && runner.run.may_be_stuck()) {
             self.refuse_cycle()?;
         }
-        self.machine.check();
+        if let Some(packets) = self.machine.packets() {
+            packets.check();
+        }
         runners.iter_mut().for_each(|runner| runner.run.leave(self.machine, self.now));
         Ok(self.now)
     }
@@ -238,7 +240,7 @@ impl<'a> Control<'a> {
         let lines: Vec<String> = cycle.iter().map(ToString::to_string).collect();
         RunError::Deadlock {
             at_ns: self.network.picoseconds(self.now) / 1000,
-            in_flight: self.machine.in_flight(),
+            in_flight: self.machine.packets().map_or(self.in_flight, |packets| packets.in_flight()),
             cycle: if lines.is_empty() {
                 "no cycle of packets was found: this is a bug in the simulator".into()
             } else {

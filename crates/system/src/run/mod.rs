@@ -46,8 +46,8 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
     let (mut seconds, mut before, mut samples) = (0.0, 0, Vec::new());
     let end = loop {
         let mut machine = build(system, options, &runners);
-        if let Some(period) = system.spec.measure.series {
-            machine.sample_every(period);
+        if let Some((period, packets)) = system.spec.measure.series.zip(machine.packets_mut()) {
+            packets.sample_every(period);
         }
         let watch = Stopwatch::start();
         let control = Control::new(network, &options.progress, &mut *machine, batch, numbers.total());

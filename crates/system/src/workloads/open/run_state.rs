@@ -154,7 +154,9 @@ impl OpenRun {
         if self.messages.is_some() || self.operations.is_some() {
             machine.measure_messages(job, MessageKey::Size(self.open.packets().message));
         }
-        self.sources.begin(machine.progress_by_source(job), now);
+        if let Some(packets) = machine.packets() {
+            self.sources.begin(packets.progress_by_source(job), now);
+        }
         self.stage = Stage::Measure { check_at: FEWEST_BATCHES };
     }
 
@@ -162,9 +164,8 @@ impl OpenRun {
         self.batches.extend(counts);
         let count = self.batches.len();
         let job = self.context.job;
-        if count.is_multiple_of(BATCHES_AN_OBSERVATION) {
-            let delivered = machine.by_source(job);
-            self.sources.observe(delivered, machine.progress_by_source(job), now);
+        if let Some(packets) = machine.packets().filter(|_| count.is_multiple_of(BATCHES_AN_OBSERVATION)) {
+            self.sources.observe(packets.by_source(job), packets.progress_by_source(job), now);
         }
         if count >= check_at && self.context.is_long_enough(count) {
             self.converged = self.is_precise();
@@ -174,8 +175,8 @@ impl OpenRun {
             self.measured.1 = now;
             machine.measure_until(job, now);
             self.saturated = self.is_saturated();
-            if let Some(entered) = self.entered(machine, now) {
-                self.sources.end(&entered, &machine.by_source(job));
+            if let Some((entered, packets)) = self.entered(machine, now).zip(machine.packets()) {
+                self.sources.end(&entered, &packets.by_source(job));
             }
             let longest = self.context.longest_drain(self.measured);
             self.stage = Stage::Drain { start: now, longest };
@@ -197,7 +198,8 @@ impl OpenRun {
 
     /// Waits for the measured packets to arrive. Past saturation the last of them never would.
     fn drain(&mut self, now: u64, longest: u64, machine: &mut dyn Machine) {
-        self.drained = !machine.outstanding(self.context.job, self.measured.1);
+        let (job, end) = (self.context.job, self.measured.1);
+        self.drained = !machine.packets().is_some_and(|packets| packets.outstanding(job, end));
         if self.drained || self.saturated || now > longest {
             self.stage = Stage::Done;
         }

@@ -142,7 +142,8 @@ impl RanksRun {
         let mut gathered = Gathered::new(self.node_of.len(), self.start());
         self.each_executor(machine, &mut |executor| gathered.add(executor));
         let Some(activity) = gathered.finish(MOST_TRACED) else { return };
-        let wires = Wires::new(network, &self.node_of, *job, machine.transmissions());
+        let wires =
+            Wires::new(network, &self.node_of, *job, machine.packets().and_then(|packets| packets.transmissions()));
         self.explained = Some(explain(&activity, &wires, &network.topology.class_names()));
     }
 
@@ -261,8 +262,8 @@ impl WorkloadRun for RanksRun {
 
     fn begin(&mut self, machine: &mut dyn Machine) {
         machine.measure_from(self.context.job, 0);
-        if self.context.measure.timeline {
-            machine.log_transmissions(self.context.job);
+        if let Some(packets) = machine.packets_mut().filter(|_| self.context.measure.timeline) {
+            packets.log_transmissions(self.context.job);
         }
         self.poll(0, machine);
     }
