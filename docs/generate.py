@@ -12,6 +12,8 @@ from typing import Any
 from cutthrough import _core, api, plots
 from cutthrough.channels import ChannelTable
 from cutthrough.plots import machine
+from cutthrough.quantities import Quantities
+from cutthrough.quantities.measured import Quantity
 from cutthrough.reference import keys as reference
 from cutthrough.reference import words
 
@@ -63,6 +65,7 @@ def write(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "keys.md").write_text(keys(), encoding="utf-8")
     (directory / "catalogue.md").write_text(catalogue(), encoding="utf-8")
+    (directory / "kinds.md").write_text(kinds(), encoding="utf-8")
     (directory / "words.md").write_text(known_words(), encoding="utf-8")
     (directory / "commands.md").write_text("\n".join(command(name) for name in COMMANDS), encoding="utf-8")
 
@@ -127,6 +130,16 @@ def catalogue() -> str:
         lines += [f"## {kind[0].upper()}{kind[1:]}", ""]
         lines += [f"`{entry['name']}`\n: {entry['summary']}\n" for entry in entries]
     return "\n".join(lines)
+
+
+def kinds() -> str:
+    """Returns the table of quantities by kind of workload."""
+    special = {name for kind in Quantities.KINDS for name in kind.quantities}
+    measured = [held.entry for held in vars(Quantities).values() if isinstance(held, Quantity)]
+    rows = [("every point", [name for name in measured if name not in special])]
+    rows += [(kind.name, list(kind.quantities)) for kind in Quantities.KINDS]
+    lines = [f"| {name} | {', '.join(f'`{each}`' for each in held)} |" for name, held in rows]
+    return "\n".join(["| kind | quantities |", "|---|---|", *lines]) + "\n"
 
 
 def known_words() -> str:

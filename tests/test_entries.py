@@ -191,7 +191,16 @@ SECTION_OF = {"benchmark": "workload", "pacer": "workload", "pattern": "workload
 MEASURED = dict.fromkeys(
     (
         *("offered_load", "accepted_load", "accepted_load_ci", "latency_mean_ns", "latency_ci_ns", "latency_p50_ns"),
-        *("latency_p99_ns", "hops_mean", "saturated"),
+        *(
+            "latency_p99_ns",
+            "hops_mean",
+            "saturated",
+            "accepted_load_min",
+            "steady",
+            "converged",
+            "drained",
+            "warm_up_ns",
+        ),
     ),
     1.0,
 )

@@ -54,10 +54,13 @@ def check(held: Any, quantities: dict[str, Any]) -> None:
                 check(own, each)
 
 
-def test_what_was_not_measured_is_none(kinds: list[ct.Results]) -> None:
+def test_what_another_kind_measures_is_refused(kinds: list[ct.Results]) -> None:
     """Catches a quantity of another kind of workload that is 0, and a wrong name that passes in silence."""
     traffic = kinds[-1][0]
-    assert (traffic.time_ns, traffic.message_size_B, traffic.phases, traffic.jobs) == (None, None, [], [])
+    assert (traffic.saturation_load, traffic.jobs) == (None, [])
+    for name in ("time_ns", "message_size_B", "phases"):
+        with pytest.raises(AttributeError, match=f"`{name}` is a quantity of .*; this point is open traffic"):
+            getattr(traffic, name)
     with pytest.raises(AttributeError, match="did you mean `latency_mean_ns`"):
         _ = traffic.latency_mean
     with pytest.raises(AttributeError, match=r'point\["workload.load"\]'):

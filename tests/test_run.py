@@ -282,7 +282,7 @@ def test_what_a_closed_workload_did_not_reach_is_empty(
     ran = cutthrough("run", path, "--json")
     (point,) = json.loads(ran.out)["points"]
     assert "not finished by `measure.max_time`: 1 of 1 point" in ran.err
-    assert [point[name] for name in ("time_ns", "bandwidth_B_per_s", "accepted_load")] == [None, None, None]
+    assert [point[name] for name in ("time_ns", "bandwidth_B_per_s", "throughput")] == [None, None, None]
     assert set(point["per_rank"]) == {None}
     assert all(phase["throughput"] is None for phase in point["phases"])
     finished = json.loads(cutthrough("run", path, "--json", "--set", "measure.max_time=1 s").out)["points"][0]

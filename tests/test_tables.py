@@ -105,7 +105,7 @@ def test_the_least_important_column_goes_first() -> None:
 def test_many_phases_have_a_table_of_their_own() -> None:
     """Catches a table of 126 columns, and one that hides the slowest phase."""
     phases: list[dict[str, Any]] = [{"dimension": None, "time_ns": 1000.0 + number % 50} for number in range(126)]
-    point = {"time_ns": 130_000.0, "phases": phases, "accepted_load": 0.5, "hops_mean": 2.0, "bandwidth_B_per_s": 1e9}
+    point = {"time_ns": 130_000.0, "phases": phases, "throughput": 0.5, "hops_mean": 2.0, "bandwidth_B_per_s": 1e9}
     text = shown(reports.points_table(Results(points=[Point(point)])), 80)
     assert "phase 0" not in text
     assert "126" in text

@@ -462,8 +462,9 @@ def camel(name: str) -> str:
 def quantities(schema: Json) -> str:
     """Returns the module of the quantities of points."""
     module = Module("What a point measures, as properties of mappings: units stand in the names.")
-    module.imported("from cutthrough.quantities.measured import optional, required, several")
+    module.imported("from cutthrough.quantities.measured import Kind, Measured, optional, required, several")
     module.imported("from typing import Any")
+    module.imported("from typing import ClassVar")
     definitions = {**schema["$defs"]}
     job = definitions.pop("JobResult")
     whole = properties(schema)
@@ -473,7 +474,7 @@ def quantities(schema: Json) -> str:
     for name, more in ADDED.items():
         definitions[name] = {**definitions[name], "properties": {**definitions[name]["properties"], **more}}
     for name, held in {**ordered(definitions), "PointResult": schema, "JobResult": job}.items():
-        base = "Quantities" if name == "JobResult" else "dict[str, Any]"
+        base = {"JobResult": "Quantities", "PointResult": "Measured"}.get(name, "dict[str, Any]")
         module.names.append(RESULTS.get(name, name))
         module.body.append(result(RESULTS.get(name, name), base, held))
     return module.text()
@@ -498,14 +499,26 @@ def ordered(definitions: dict[str, Json]) -> dict[str, Json]:
 def result(name: str, base: str, held: Json) -> str:
     """Returns the class of a table of results."""
     lines = [f"class {name}({base}):", f"    {docstring(held.get('description', name), indent='    ')}"]
+    kinds = held.get("x-kinds", ())
+    if kinds:
+        lines.append(f"    KINDS: ClassVar = ({''.join(f'{kind_of(kind)}, ' for kind in kinds)})")
     for key, schema in properties(held).items():
         kind, shape = result_type(schema)
-        if shape != "several" and (key not in held.get("required", ()) or "null" in schema.get("type", ())):
+        owners = [own for own in (held, *kinds) if key in own.get("quantities", own.get("properties", ()))]
+        owners = owners[1:] or owners
+        is_required = all(key in own.get("required", ()) for own in owners)
+        if shape != "several" and (not is_required or "null" in schema.get("type", ())):
             shape = "optional"
         # The class of a job follows that of a point, which it extends.
         kind = f'lambda table: {kind}(table), "list[{kind}]"' if kind == "JobResult" else kind
         lines.append(documented(f"    {identifier(key)} = {shape}({kind})", describe(schema, None)))
     return "\n".join([*lines[:2], "", *lines[2:]])
+
+
+def kind_of(kind: Json) -> str:
+    """Returns the code of a kind of results."""
+    names = (f"{name}={tuple(kind[name])!r}" for name in ("quantities", "required"))
+    return f"Kind({kind['name']!r}, {kind['point']!r}, {', '.join(names)})"
 
 
 def properties(held: Json) -> Json:

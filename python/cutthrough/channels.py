@@ -16,6 +16,7 @@ import numpy as np
 import cutthrough._core as _core
 import cutthrough.files.atomic as atomic
 from cutthrough.arguments.faults import refuse
+from cutthrough.quantities.measured import delivered_load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -438,7 +439,7 @@ class Network:
         """Returns the channels of a point, with exact loads if they can be afforded."""
         outcome = self.outcomes[place]
         columns = {"utilization": outcome.utilization}
-        accepted = outcome.point.get("accepted_load")
+        accepted = delivered_load(outcome.point)
         exact = None if accepted is None else self._reference(place)
         if exact is not None:
             name, per_load = exact
@@ -453,9 +454,9 @@ class Network:
         outcome = self.outcomes[place]
         jobs = outcome.point.get("jobs")
         if not jobs:
-            return per_load * float(outcome.point["accepted_load"])
+            return per_load * float(delivered_load(outcome.point) or 0.0)
         loads = self._analyses.of_jobs(self.experiment, (outcome.index, *outcome.others))
-        accepted = [float(job["accepted_load"] or 0.0) * float(job["counted_share"]) for job in jobs]
+        accepted = [float(delivered_load(job) or 0.0) * float(job["counted_share"]) for job in jobs]
         sums: Doubles = np.sum([own * part for own, part in zip(loads, accepted, strict=True)], axis=0)
         return sums
 

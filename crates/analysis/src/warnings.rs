@@ -259,8 +259,7 @@ pub fn unexplained(system: &System, point: &PointResult) -> Option<Warning> {
     let of_jobs = point.jobs.iter().map(|job| &job.point);
     let points: Vec<&PointResult> = if point.jobs.is_empty() { vec![point] } else { of_jobs.collect() };
     let has_ranks = system.jobs.iter().map(|job| job.workload.programs().is_some());
-    let closed =
-        has_ranks.zip(points).filter(|(has_ranks, _)| *has_ranks).filter_map(|(_, point)| point.closed.as_ref());
+    let closed = has_ranks.zip(points).filter(|(has_ranks, _)| *has_ranks).filter_map(|(_, point)| point.closed());
     let (mut missing, mut unresolved) = (false, false);
     for closed in closed.filter(|_| system.spec.measure.timeline) {
         missing |= closed.breakdown.is_none();

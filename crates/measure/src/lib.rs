@@ -11,8 +11,8 @@ pub use messages::{Arrived, MessageTimes, direct_routing};
 pub use results::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
     ClassUtilization, ClosedResult, CollectiveResult, CriticalPathResult, Distribution, GroupsResult, JobResult,
-    Latencies, MappingFigures, MeasureResult, MeasuredTimes, MessageFigures, MessageResult, MessageSize, PairResult,
-    PathClass, PhaseResult, PointResult, ProgramResult, QueueSeries, RowResult, SeriesResult, StepsResult, TableResult,
-    TimelineMessages, TimelinePath, TimelineResult, Warning, channels, result_schema,
+    KindResult, Latencies, MappingFigures, MeasureResult, MeasuredTimes, MessageFigures, MessageResult, MessageSize,
+    OpenResult, PairResult, PathClass, PhaseResult, PointResult, ProgramResult, QueueSeries, RowResult, SeriesResult,
+    StepsResult, TableResult, TimelineMessages, TimelinePath, TimelineResult, Warning, channels, result_schema,
 };
 pub use series::Series;

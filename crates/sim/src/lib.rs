@@ -21,10 +21,10 @@ pub use engine::statistics::{student_quantile, student_tail};
 pub use experiment::Experiment;
 pub use measure::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
-    ClassUtilization, ClosedResult, CriticalPathResult, Distribution, GroupsResult, JobResult, MappingFigures,
-    MeasureResult, MeasuredTimes, MessageFigures, MessageResult, MessageSize, PairResult, PathClass, PhaseResult,
-    PointResult, QueueSeries, RowResult, SeriesResult, StepsResult, TableResult, TimelineMessages, TimelinePath,
-    TimelineResult, Warning, perfetto, result_schema,
+    ClassUtilization, ClosedResult, CriticalPathResult, Distribution, GroupsResult, JobResult, KindResult,
+    MappingFigures, MeasureResult, MeasuredTimes, MessageFigures, MessageResult, MessageSize, OpenResult, PairResult,
+    PathClass, PhaseResult, PointResult, QueueSeries, RowResult, SeriesResult, StepsResult, TableResult,
+    TimelineMessages, TimelinePath, TimelineResult, Warning, perfetto, result_schema,
 };
 pub use point::{PointError, analyze_point, check_point, job_loads_of_point, program_of, run_point, validate_point};
 pub use routing_table::routing_table;

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import cutthrough._core as _core
 import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import path_of, printable, refuse
+from cutthrough.quantities import Quantities
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 __all__ = ["check_measured", "read", "read_experiment"]
@@ -86,6 +87,9 @@ def read(named: str | Path) -> tuple[Path, dict[str, Any]]:
         if "points" not in held:
             _wrong("points", "the key is missing")
         _check_axes(held)
+        for name in ("points", "replicas"):
+            for place, point in enumerate(held.get(name, ())):
+                _check_kind(point, f"{name}[{place}]")
     except _Wrong as wrong:
         message = f"{path} does not hold results of `cutthrough run`: {wrong.message}"
         raise refuse(wrong.key, message, file=str(path)) from None
@@ -104,6 +108,24 @@ def _once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
         message = f"the key {ascii(twice)[:40]} is there twice"
         raise ValueError(message)
     return held
+
+
+def _check_kind(point: dict[str, Any], path: str) -> None:
+    """Checks that a point and its jobs have the quantities of their kinds. Removes those of open traffic from others.
+
+    Points that finish had them in former results, and their throughput was an accepted load.
+    """
+    traffic, finishing = Quantities.KINDS[:2]
+    kind = finishing if "phases" in point or "per_rank" in point else traffic
+    if kind is finishing:
+        for held in (point, point.get("ci") or {}):
+            if "accepted_load" in held:
+                held.setdefault("throughput", held["accepted_load"])
+            for name in (*traffic.quantities, "seeds_saturated", "seeds_converged"):
+                held.pop(name, None)
+    _require(point, kind.required, _schemas()["#/point"]["properties"], path)
+    for place, job in enumerate(point.get("jobs") or ()):
+        _check_kind(job, f"{path}.jobs[{place}]")
 
 
 def _check_axes(held: Mapping[str, Any]) -> None:
@@ -133,13 +155,14 @@ def read_experiment(path: Path) -> str:
     return text
 
 
-def check_measured(point: Mapping[str, Any]) -> None:
+def check_measured(point: dict[str, Any]) -> None:
     """Checks the measured values of a point.
 
     Raises:
         ValueError: The values do not follow the schema of results.
     """
     _check(point, _schemas()["#/point"], "")
+    _check_kind(point, "")
 
 
 class _Wrong(ValueError):
@@ -154,6 +177,7 @@ class _Wrong(ValueError):
 def _schemas() -> dict[str, dict[str, Any]]:
     """Returns the schemas of a point and of its parts, by their references."""
     point: dict[str, Any] = json.loads(_core.result_schema())
+    del point["x-kinds"]
     parts = {f"#/$defs/{name}": part for name, part in point.pop("$defs").items()}
     for reference, part in parts.items():
         if reference != "#/$defs/JobResult":
@@ -237,17 +261,7 @@ def _check_items(value: list[Any], schema: Mapping[str, Any], path: str) -> None
 
 def _check_keys(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> None:
     known = schema.get("properties", {})
-    for name in schema.get("required", ()):
-        if name in value:
-            continue
-        # Unknown quantities and empty lists of tables may be missing: results of an older version lack keys.
-        own = known.get(name, {})
-        if "null" in own.get("type", ()) or {"type": "null"} in own.get("anyOf", ()):
-            value[name] = None
-        elif "$ref" in own.get("items", {}):
-            value[name] = []
-        else:
-            _wrong(f"{path}.{name}", "the key is missing")
+    _require(value, schema.get("required", ()), known, path)
     for name, others in TOGETHER.items():
         if missing := [other for other in others if value.get(name) and other not in value and other in known]:
             _wrong(f"{path}.{missing[0]}", f"the key is missing, which goes with `{name}`")
@@ -258,6 +272,21 @@ def _check_keys(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> 
         # Unknown quantities may be missing.
         value.setdefault(name, None)
     _check_columns(value, known, path)
+
+
+def _require(value: dict[str, Any], names: Iterable[str], known: Mapping[str, Any], path: str) -> None:
+    """Checks that a table has the keys of some names. Adds those whose values may be unknown, or empty lists."""
+    for name in names:
+        if name in value:
+            continue
+        # Unknown quantities and empty lists of tables may be missing: results of an older version lack keys.
+        own = known.get(name, {})
+        if "null" in own.get("type", ()) or {"type": "null"} in own.get("anyOf", ()):
+            value[name] = None
+        elif "$ref" in own.get("items", {}):
+            value[name] = []
+        else:
+            _wrong(f"{path}.{name}", "the key is missing")
 
 
 def _check_columns(value: Mapping[str, Any], known: Mapping[str, Any], path: str) -> None:

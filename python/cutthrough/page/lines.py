@@ -40,6 +40,7 @@ QUANTITIES = {
     "time_ns": METRICS["time_ns"][0],
     "message_time_mean_ns": METRICS["message_time_mean_ns"][0],
     "accepted_load": METRICS["accepted_load"][0],
+    "throughput": "throughput",
     "accepted_load_min": METRICS["accepted_load_min"][0],
     "bandwidth_B_per_s": METRICS["bandwidth_B_per_s"][0],
     "least_time_ns": METRICS["least_time_ns"][0],

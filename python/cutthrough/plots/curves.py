@@ -14,9 +14,10 @@ from cutthrough.plots.legends import below, name_places, title_of
 from cutthrough.plots.strokes import Stroke, mark_points, mark_words
 from cutthrough.plots.theme import in_lines, plain_marks, shown
 from cutthrough.points.series import facets_of, pick_axis, split
+from cutthrough.quantities.measured import delivered_load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from matplotlib.axes import Axes
 
@@ -120,14 +121,15 @@ def throughput(results: PointTable, facets: str | None = None) -> Figure:
     """Draws accepted load over the axis. The grey diagonal is the offered load. Several jobs are separate."""
     results = results.by_job()
     figure, panels, axis = _canvas(results, facets=facets)
-    low, high = _limits(results, "accepted_load")
+    low, high = _limits(map(delivered_load, results.points))
     for panel in panels:
         if axis.key == "offered_load":
             panel.axes.axline((0, 0), slope=1, color="#bbbbbb", linewidth=1, linestyle=(0, (1, 2)))
         panel.axes.set_ylim(low, high)
     for panel, number, line in _lines(panels):
-        data = (panel.places(number), line.column("accepted_load"))
-        _draw_band(panel, data, line.half_widths("accepted_load"), _draw(panel, line, data, number))
+        name = "throughput" if any("phases" in point for point in line.points) else "accepted_load"
+        data = (panel.places(number), line.column(name))
+        _draw_band(panel, data, line.half_widths(name), _draw(panel, line, data, number))
     panels[0].axes.set_ylabel("Accepted load, mean over nodes")
     _finish(figure, panels, results, "throughput")
     return figure
@@ -179,7 +181,7 @@ def _canvas(results: PointTable, needed: str = "", facets: str | None = None) ->
             panel.axes.set_xlim(-0.5, len(axis.names) - 0.5)
             panel.axes.grid(visible=False, axis="x")
         elif axis.key == "offered_load":
-            panel.axes.set_xlim(*_limits(results, "offered_load"))
+            panel.axes.set_xlim(*_limits(map(axis.place, results.points)))
     return figure, panels, axis
 
 
@@ -214,9 +216,9 @@ def _lines(panels: Sequence[Panel]) -> Iterator[tuple[Panel, int, Series]]:
             yield panel, number, line
 
 
-def _limits(results: PointTable, key: str) -> tuple[float, float]:
+def _limits(loads: Iterable[float | None]) -> tuple[float, float]:
     """Returns the limits of an axis of loads. They fit the values, and start at 0 unless all values are far from it."""
-    values = [point[key] for point in results.points if point.get(key) is not None]
+    values = [load for load in loads if load is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
     if high <= 0.0:
         return 0.0, 1.0

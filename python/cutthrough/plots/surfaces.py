@@ -80,6 +80,8 @@ def surface(results: PointTable, quantity: str, keys: tuple[str | None, str], fa
     """
     results = results.by_job()
     name = NAMED.get(quantity, quantity)
+    if all(nested(point, name) is None for point in results):
+        name = quantity
     grid = _grid(results, keys, facets)
     values = {panel: _values(grid, points, name) for panel, points in grid.panels.items()}
     unit = unit_of(name, (nested(point, name) for point in results))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import cutthrough.display.notebooks as notebooks
 from cutthrough.arguments.checked import checked
 from cutthrough.quantities import Quantities
+from cutthrough.quantities.measured import foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,9 +39,9 @@ MANY_PHASES = 8
 class Point(Quantities):
     """One point of a run: its sweep keys, its seed, and its measured quantities.
 
-    Measured quantities are attributes, with units in their names (`point.latency_mean_ns`). A quantity that the
-    workload does not have is None. A point is a mapping as well, which has the keys of the sweep too:
-    `point["workload.load"]`.
+    Measured quantities are attributes, with units in their names (`point.latency_mean_ns`). A quantity of another kind
+    of workload raises `AttributeError`, and one that was not measured is None. A point is a mapping as well, which has
+    the keys of the sweep too: `point["workload.load"]`.
 
     Args:
         quantities: The keys and values, as JSON has them.
@@ -95,6 +96,10 @@ class Point(Quantities):
         raise KeyError(message)
 
     def __getattr__(self, name: str) -> NoReturn:
+        if why := foreign(self, name):
+            meant = INSTEAD.get(name)
+            why += f"; did you mean `{meant}`?" if meant in self else ""
+            raise AttributeError(why, name=name, obj=self)
         hint = _near(name, [key for key in dir(type(self)) if not key.startswith("_")])
         if name in self:
             hint = f'; it is a key: point["{name}"]'
@@ -108,6 +113,8 @@ class Point(Quantities):
         return notebooks.facts(self)
 
 
+#: The quantity of open traffic for that of a workload that finishes, and the reverse.
+INSTEAD = {"throughput": "accepted_load", "accepted_load": "throughput"}
 #: What people call a quantity, by the words of another name.
 MEANINGS = {
     "throughput": "accepted_load",

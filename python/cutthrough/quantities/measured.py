@@ -2,14 +2,61 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, TypeVar, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Quantity", "optional", "required", "several"]
+__all__ = ["Kind", "Measured", "Quantity", "delivered_load", "foreign", "optional", "required", "several"]
 
 Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of results.
+
+    Attributes:
+        name: The kind in the plural.
+        point: The phrase for a point of the kind.
+        quantities: The names of its quantities, without those of kinds that are more special.
+        required: The quantities that each of its points has.
+    """
+
+    name: str
+    point: str
+    quantities: tuple[str, ...]
+    required: tuple[str, ...]
+
+    def has(self, table: Mapping[str, Any]) -> bool:
+        """Returns whether a table has the quantities of the kind."""
+        return all(name in table for name in self.required)
+
+
+class Measured(dict[str, Any]):
+    """A table of quantities that depend on the kind of its workload."""
+
+    KINDS: ClassVar[tuple[Kind, ...]] = ()
+
+    def __dir__(self) -> Iterable[str]:
+        return [name for name in super().__dir__() if foreign(self, name) is None]
+
+
+def foreign(table: Measured, entry: str) -> str | None:
+    """Returns why a table cannot have an entry, which is a quantity of other kinds. None if it can."""
+    owners = [kind for kind in table.KINDS if entry in kind.quantities]
+    own = [kind for kind in table.KINDS if kind.has(table)]
+    if entry in table or not owners or not own or any(kind in own for kind in owners):
+        return None
+    point = f"is {own[-1].point}" if not table.get("jobs") else "has several jobs"
+    return f"`{entry}` is a quantity of {' or '.join(kind.name for kind in owners)}; this point {point}"
+
+
+def delivered_load(point: Mapping[str, Any]) -> float | None:
+    """Returns the accepted load of open traffic, or the throughput of a workload that finishes."""
+    load = point.get("throughput" if "phases" in point else "accepted_load")
+    return None if load is None else float(load)
 
 
 class Quantity(property, Generic[Value]):
@@ -23,6 +70,8 @@ class Quantity(property, Generic[Value]):
 
     def __init__(self, read: Callable[[dict[str, Any], str], Value], shown: object, doc: str) -> None:
         def value(table: dict[str, Any]) -> Value:
+            if isinstance(table, Measured) and (why := foreign(table, self.entry)):
+                raise AttributeError(why, name=self.entry, obj=table)
             return read(table, self.entry)
 
         value.__annotations__["return"], value.__doc__ = shown, doc

@@ -83,7 +83,7 @@ SHOWN_MULTICASTS = (
 SHOWN_CLOSED = (
     ("time_ns", "time", "{:,.1f}"),
     ("bandwidth_B_per_s", "", "{:,.0f}"),
-    ("accepted_load", "throughput", "{:.4f}"),
+    ("throughput", "throughput", "{:.4f}"),
     ("hops_mean", "routers", "{:.2f}"),
 )
 #: Quantities in the table for a benchmark of message latency.
@@ -107,6 +107,7 @@ SHOWN_TABLE = (
 SHOWN_JOB = (
     ("offered_load", "offered", "{:.3f}"),
     ("accepted_load", "accepted", "{:.4f}"),
+    ("throughput", "throughput", "{:.4f}"),
     ("latency_mean_ns", "mean", "{:,.1f}"),
     ("latency_p99_ns", "p99", "{:,.0f}"),
     ("operation_time_mean_ns", "operation", "{:,.1f}"),
@@ -115,7 +116,7 @@ SHOWN_JOB = (
     ("slowdown", "slowdown", "{:.3f}"),
 )
 #: Quantities with a column for the confidence interval over several seeds, besides the latency's.
-BANDS = ("accepted_load", "time_ns", "message_time_mean_ns", "slowdown")
+BANDS = ("accepted_load", "throughput", "time_ns", "message_time_mean_ns", "slowdown")
 #: Additional quantities for an application's step.
 SHOWN_APPLICATION = (
     ("step_time_ns", "step", "{:,.1f}"),
@@ -248,9 +249,7 @@ def points_table(results: PointTable) -> Fitted:
         kept.add("operation_time_mean_ns")
     for key, heading, form in _shown(results):
         rank = 0 if key in kept else _rank(key)
-        # A workload that ends by itself offers no load.
-        closed = "phases" if key == "offered_load" else ""
-        values = [None if closed in point else nested(point, key) for point in results]
+        values = [nested(point, key) for point in results]
         columns.append(_marked(_column((key, heading, form), values, rank), key, results))
         if key in BANDS and any("ci" in point for point in results):
             halves = [half_width(point, key) for point in results]

@@ -32,6 +32,9 @@ pub struct ClosedResult {
     /// before anything arrived.
     #[serde(rename = "bandwidth_B_per_s")]
     pub bandwidth_bytes_per_s: Option<f64>,
+    /// Throughput: delivered bytes over the bytes that the links of the nodes that send could carry in the time of the
+    /// workload. Null if the run ended before anything arrived.
+    pub throughput: Option<f64>,
     /// For each task, the time until its node had computed and had received everything: the sum over phases, in
     /// nanoseconds. For ranks: the time at which the last operation of each rank ended. The ranks of a message-driven
     /// application are the nodes with tasks. Null for tasks and ranks that had not ended.

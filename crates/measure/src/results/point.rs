@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::channels::{self, ChannelUtilization, ClassUtilization};
 use super::closed::ClosedResult;
-use super::collective::CollectiveResult;
 use super::messages::MessageResult;
+use super::open::OpenResult;
 use super::series::SeriesResult;
 use super::warning::Warning;
 use network::Network;
@@ -15,24 +15,14 @@ use network::Network;
 /// exclude network interfaces. A quantity without a measurement is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PointResult {
-    /// Load that every source offers, as a share of the bandwidth of its injection channel. For several jobs: the
-    /// largest of their loads.
-    pub offered_load: f64,
-    /// Delivered load, as a share of the bandwidth of an injection channel: mean over the sources that send, by weight.
-    /// For multicasts: the traffic received by all destinations over their mean number. Not a number (null in JSON) if
-    /// nothing could have arrived, because the measured interval was shorter than the longest path.
-    #[schemars(with = "Option<f64>")]
-    pub accepted_load: f64,
-    /// Half-width of the confidence interval of `accepted_load`.
-    pub accepted_load_ci: Option<f64>,
-    /// Delivered load of the source that is served worst.
-    pub accepted_load_min: Option<f64>,
+    /// Quantities of the kind of the workload.
+    #[serde(flatten)]
+    #[schemars(with = "EveryKind")]
+    pub kind: KindResult,
     /// Mean latency of the packets generated in the measured interval, in nanoseconds. Past saturation, where many of
     /// them do not arrive: mean over the packets delivered in the interval, which grows with the length of the run. For
     /// workloads that finish: mean over all delivered packets.
     pub latency_mean_ns: Option<f64>,
-    /// Half-width of the confidence interval of `latency_mean_ns`, in nanoseconds.
-    pub latency_ci_ns: Option<f64>,
     /// Median of the latency, in nanoseconds. Percentiles are null unless all measured packets arrived.
     pub latency_p50_ns: Option<f64>,
     /// 99th percentile of the latency, in nanoseconds.
@@ -43,21 +33,11 @@ pub struct PointResult {
     pub nic_overhead_ns: f64,
     /// Mean number of routers that a packet traverses.
     pub hops_mean: Option<f64>,
-    /// Whether some source's accepted load is below 0.97 of its offered load, by more than the confidence interval.
-    pub saturated: bool,
-    /// Whether the end of the transient was found, the precision was reached, and all measured packets arrived.
-    pub steady: bool,
-    /// Whether the precision `measure.precision` was reached.
-    pub converged: bool,
-    /// Whether all measured packets arrived.
-    pub drained: bool,
     /// Number of measured packets: generated in the measured interval or, if not all of them arrived, delivered in it.
     pub packets: u64,
     /// Packet-hops simulated: transmissions of packets by routers in the whole run. A packet counts once for each
     /// router that it leaves, delivered or not.
     pub packet_hops: u64,
-    /// Simulated time before the measured interval, in nanoseconds.
-    pub warm_up_ns: f64,
     /// Length of the measured interval, in nanoseconds.
     pub measured_ns: f64,
     /// Simulated time of the whole run, in nanoseconds.
@@ -74,26 +54,12 @@ pub struct PointResult {
     /// because of its length.
     #[serde(skip)]
     pub channel_utilization: Vec<f64>,
-    /// Load at which the network saturates: the accepted load of the worst-served source, at the largest offered load
-    /// that the network carries. Searches only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub saturation_load: Option<f64>,
-    /// Results of workloads that finish.
-    #[serde(flatten)]
-    pub closed: Option<ClosedResult>,
-    /// Results of collective traffic.
-    #[serde(flatten)]
-    pub collective: Option<CollectiveResult>,
     /// Latencies and slowdowns of messages. Requires `measure.messages`. With several jobs, each job has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<MessageResult>,
     /// Time series. Requires `measure.series`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesResult>,
-    /// Bracket of the saturation load: the largest offered load that the network carried, and the smallest that it did
-    /// not. Searches only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub saturation_bracket: Option<(f64, f64)>,
     /// Warnings about results that may mislead. Omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -105,6 +71,31 @@ pub struct PointResult {
     pub jobs: Vec<JobResult>,
 }
 
+/// Quantities of a point that depend on the kind of its workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum KindResult {
+    /// Workload without an end, or several jobs together.
+    Open(OpenResult),
+    /// Workload that finishes.
+    Closed(ClosedResult),
+}
+
+impl Default for KindResult {
+    fn default() -> Self {
+        Self::Open(OpenResult::default())
+    }
+}
+
+/// Quantities of all kinds, for the schema of results: a point has those of one.
+#[derive(JsonSchema, Serialize)]
+struct EveryKind {
+    #[serde(flatten)]
+    open: Option<OpenResult>,
+    #[serde(flatten)]
+    closed: Option<ClosedResult>,
+}
+
 impl PointResult {
     /// Creates a result with the utilization of channels only. `shares` is the share of time in which each channel
     /// sends.
@@ -114,6 +105,22 @@ impl PointResult {
             hottest_channels: channels::hottest(network, &shares),
             channel_utilization: shares,
             ..Self::default()
+        }
+    }
+
+    /// Returns the quantities of open traffic, or None for a workload that finishes.
+    pub fn open(&self) -> Option<&OpenResult> {
+        match &self.kind {
+            KindResult::Open(open) => Some(open),
+            KindResult::Closed(_) => None,
+        }
+    }
+
+    /// Returns the quantities of a workload that finishes, or None for open traffic.
+    pub fn closed(&self) -> Option<&ClosedResult> {
+        match &self.kind {
+            KindResult::Open(_) => None,
+            KindResult::Closed(closed) => Some(closed),
         }
     }
 

@@ -153,7 +153,7 @@ fn has_acknowledgements(case: &Case) -> bool {
 }
 
 fn job_difference((case, system): (&Case, &System), job: usize, want: &Outcome, found: &PointResult) -> Option<String> {
-    let closed = found.closed.as_ref()?;
+    let closed = found.closed()?;
     let ns = |picoseconds: u64| picoseconds as f64 / 1e3;
     for (number, (arrivals, got)) in want.arrivals.iter().zip(&closed.phases).enumerate() {
         let time = ns(arrivals.iter().copied().max().unwrap_or(0));

@@ -30,9 +30,9 @@ fn virtual_channels_of_an_input_take_turns_for_an_output() {
         measure = { warm_up = "100 us", min_time = "400 us", max_time = "500 us" }
         "#,
     );
-    let least = found.accepted_load_min.unwrap();
+    let least = found.open().unwrap().accepted_load_min.unwrap();
     assert!((least - 0.25).abs() < 0.005, "the flow that is served least gets {least}");
-    assert!((found.accepted_load - 1.0 / 3.0).abs() < 0.005, "{}", found.accepted_load);
+    assert!((found.open().unwrap().accepted_load - 1.0 / 3.0).abs() < 0.005, "{}", found.open().unwrap().accepted_load);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn speed_up_is_that_of_odd_packets_too() {
             router = { kind = "input-output-queued", delay = "100 ns", buffer = "8 KiB", output_buffer = "1 KiB", speedup = 2 }
             measure = { warm_up = "50 us", min_time = "450 us", max_time = "500 us" }
         "#;
-        backlogged("{ kind = \"uniform\", include_self = true }", packet, rest).accepted_load
+        backlogged("{ kind = \"uniform\", include_self = true }", packet, rest).open().unwrap().accepted_load
     };
     let (odd, whole) =
         (accepted(r#"packet_size = "200 B", message_size = "100 B""#), accepted(r#"packet_size = "100 B""#));
@@ -91,7 +91,7 @@ fn a_credit_returned_at_the_tail_waits_for_the_tail() {
             measure = {{ warm_up = "100 us", min_time = "2 ms", max_time = "2100 us" }}
             "#
         );
-        let found = backlogged("\"neighbor\"", "", &rest).accepted_load;
+        let found = backlogged("\"neighbor\"", "", &rest).open().unwrap().accepted_load;
         let want = 204.8 / (2.0 * 1000.0 + 90.0 + 204.8);
         assert!((found / want - 1.0).abs() < 2e-3, "speed-up {speedup}: {found}, not {want}");
     }
@@ -110,8 +110,12 @@ fn more_than_4_gib_may_wait_for_an_output() {
     let pattern = "{ kind = \"hotspot\", nodes = [64], fraction = 1.0 }";
     let found = backlogged(pattern, r#"packet_size = "1 MiB""#, rest);
     // Node 64 sends elsewhere at full load; the others share its ejection channel.
-    assert!((found.accepted_load - 2.0 / 65.0).abs() < 1e-3, "{}", found.accepted_load);
-    assert!((found.accepted_load_min.unwrap() - 1.0 / 64.0).abs() < 3e-3, "{:?}", found.accepted_load_min);
+    assert!((found.open().unwrap().accepted_load - 2.0 / 65.0).abs() < 1e-3, "{}", found.open().unwrap().accepted_load);
+    assert!(
+        (found.open().unwrap().accepted_load_min.unwrap() - 1.0 / 64.0).abs() < 3e-3,
+        "{:?}",
+        found.open().unwrap().accepted_load_min
+    );
 }
 
 #[test]
@@ -125,7 +129,7 @@ fn every_candidate_has_its_turn_where_there_are_more_than_65536() {
         measure = { warm_up = "100 us", min_time = "1500 us", max_time = "1600 us" }
     "#;
     let found = backlogged("{ kind = \"hotspot\", nodes = [0], fraction = 1.0 }", "", rest);
-    let least = found.accepted_load_min.unwrap();
+    let least = found.open().unwrap().accepted_load_min.unwrap();
     assert!(least > 0.5 / 1099.0, "the source that is served least gets {least}");
 }
 
@@ -176,7 +180,7 @@ fn accepted_behind(node: &str) -> f64 {
         "#,
         flow.pattern()
     );
-    result(&text).accepted_load
+    result(&text).open().unwrap().accepted_load
 }
 
 #[test]
@@ -214,7 +218,15 @@ fn an_incast_on_slow_receivers_pushes_back_into_the_network() {
         let flows: Vec<_> = (1..8).map(|source| (source, 0, 1.0)).collect();
         let flows = Matrix::new(&format!("incast-{router}"), &flows);
         let found = backlogged(&flows.pattern(), "", &rest);
-        assert!((found.accepted_load - 0.5 / 7.0).abs() < 1e-3, "{router}: {}", found.accepted_load);
-        assert!(found.accepted_load_min.unwrap() > 0.01, "{router}: {:?}", found.accepted_load_min);
+        assert!(
+            (found.open().unwrap().accepted_load - 0.5 / 7.0).abs() < 1e-3,
+            "{router}: {}",
+            found.open().unwrap().accepted_load
+        );
+        assert!(
+            found.open().unwrap().accepted_load_min.unwrap() > 0.01,
+            "{router}: {:?}",
+            found.open().unwrap().accepted_load_min
+        );
     }
 }

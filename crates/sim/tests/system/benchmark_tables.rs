@@ -28,7 +28,7 @@ fn alone(bytes: f64) -> f64 {
 }
 
 fn rows(point: &PointResult) -> Vec<RowResult> {
-    point.closed.as_ref().unwrap().table.as_ref().unwrap().benchmark_rows.clone()
+    point.closed().unwrap().table.as_ref().unwrap().benchmark_rows.clone()
 }
 
 fn rows_of(nodes: u32, benchmark: &str, rest: &str) -> Vec<RowResult> {
@@ -170,7 +170,7 @@ fn connections_take_memory_at_both_ends() {
                  placement = { strategy = "contiguous", processes_per_node = 2 }"#;
     let memory = |benchmark: &str, nic: &str| {
         let point = result(&experiment(8, benchmark, nic));
-        let program = point.closed.unwrap().program.unwrap();
+        let program = point.closed().unwrap().clone().program.unwrap();
         (program.connections_max, program.connection_memory_max_bytes)
     };
     assert_eq!(memory("{ kind = \"connection-memory\" }", nic), (14, 2 * 14 * 1024));
@@ -203,7 +203,7 @@ fn who_carries_an_operation_out_is_chosen() {
         let time = |carrier: &str| {
             let point = result(&tree(&benchmark, carrier, IDEAL));
             assert!(rows(&point).iter().all(|row| row.time_max_ns.unwrap() > 1512.0), "{kind} {carrier}");
-            (rows(&point)[2].time_max_ns.unwrap(), point.closed.unwrap().program.unwrap().groups)
+            (rows(&point)[2].time_max_ns.unwrap(), point.closed().unwrap().clone().program.unwrap().groups)
         };
         let (software, none) = time("collectives = \"software\",");
         assert_eq!((time("").0, none), (software, None));

@@ -154,9 +154,12 @@ fn adaptive_routing_carries_transpose_beyond_the_bound_of_dimension_order() {
                 ))
             };
             let (in_order, adaptive) = (accepted("dimension-order"), accepted("minimal-adaptive"));
-            let least = |found: &PointResult| found.accepted_load_min.unwrap();
+            let least = |found: &PointResult| found.open().unwrap().accepted_load_min.unwrap();
             assert!(least(&in_order) < bound * 1.02, "{topology} {router}: {in_order:?}");
-            assert!(least(&adaptive) > bound * 1.1 && !adaptive.saturated, "{topology} {router}: {adaptive:?}");
+            assert!(
+                least(&adaptive) > bound * 1.1 && !adaptive.open().unwrap().saturated,
+                "{topology} {router}: {adaptive:?}"
+            );
         }
     }
 }
@@ -172,12 +175,16 @@ fn search(&(topology, routing, pattern, router, least): &Search) {
     let system = build(&text).unwrap();
     let bound = analyze(&system).unwrap().throughput_bound;
     let found = saturation(&system, &RunOptions::default()).unwrap();
-    let load = found.saturation_load.unwrap();
+    let load = found.open().unwrap().saturation_load.unwrap();
     // Where what binds is drawn at random, a short run may have drawn a little less of it than its share.
     assert!(load <= bound * 1.02, "{text}: {load} above the bound {bound}");
-    assert!(load <= found.offered_load, "{text}: {load} is more than the {} that was offered", found.offered_load);
+    assert!(
+        load <= found.open().unwrap().offered_load,
+        "{text}: {load} is more than the {} that was offered",
+        found.open().unwrap().offered_load
+    );
     assert!(load >= least * bound, "{text}: {load} far below the bound {bound}");
-    let (low, high) = found.saturation_bracket.unwrap();
+    let (low, high) = found.open().unwrap().saturation_bracket.unwrap();
     assert!(low <= high && high - low <= 0.02, "{text}: {low} to {high}");
 }
 
@@ -216,8 +223,12 @@ fn the_search_finds_where_head_of_line_blocking_saturates() {
         network(SWITCH, "", ALL)
     );
     let found = saturation(&build(&text).unwrap(), &RunOptions::default()).unwrap();
-    let load = found.saturation_load.unwrap();
-    assert!((0.95 * 0.618390..1.005 * 0.618390).contains(&load), "{load}, {:?}", found.saturation_bracket);
+    let load = found.open().unwrap().saturation_load.unwrap();
+    assert!(
+        (0.95 * 0.618390..1.005 * 0.618390).contains(&load),
+        "{load}, {:?}",
+        found.open().unwrap().saturation_bracket
+    );
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn network(operation: &str, carrier: &str, nic: &str, more: &str) -> String {
 
 /// When each rank ends, in nanoseconds.
 fn ends(text: &str) -> Vec<f64> {
-    result(text).closed.unwrap().per_rank.into_iter().map(Option::unwrap).collect()
+    result(text).closed().unwrap().clone().per_rank.into_iter().map(Option::unwrap).collect()
 }
 
 const SLOW: &str = r#"collectives = { send_overhead = "5 us", receive_overhead = "3 us", combine_per_byte = "2 ns" }"#;
@@ -129,7 +129,7 @@ fn every_operation_ends_the_same_for_any_threads() {
         let text = network(&operation, "nic", nic, more);
         let system = build(&text).unwrap_or_else(|error| panic!("{text}{error:?}"));
         let alone = run_divided(&system, 1, Grain::Fine);
-        assert!(alone.closed.as_ref().unwrap().time_ns.is_some(), "{text}");
+        assert!(alone.closed().unwrap().time_ns.is_some(), "{text}");
         assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&alone), "{text}");
     }
 }

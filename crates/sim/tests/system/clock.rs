@@ -64,20 +64,38 @@ fn a_run_that_the_clock_does_not_hold_is_refused() {
 fn what_the_clock_holds_is_not_refused() {
     // Would catch a limit for what a run might take if it never became precise: most such runs end in time.
     let rare = result(&traffic(r#"injection = "poisson", load = 1e-6"#, "precision = 0.1"));
-    assert!((rare.accepted_load / 1e-6 - 1.0).abs() < 0.1 && !rare.saturated, "{rare:?}");
+    assert!(
+        (rare.open().unwrap().accepted_load / 1e-6 - 1.0).abs() < 0.1 && !rare.open().unwrap().saturated,
+        "{rare:?}"
+    );
     // With the time limit that the message proposes, a light load on a slow link is right: 23 days.
     let rare = result(&traffic(r#"injection = "poisson", load = 1e-6"#, r#"precision = 0.2, max_time = "2000000 s""#));
-    assert!((rare.accepted_load / 1e-6 - 1.0).abs() < 0.1 && !rare.saturated, "{rare:?}");
+    assert!(
+        (rare.open().unwrap().accepted_load / 1e-6 - 1.0).abs() < 0.1 && !rare.open().unwrap().saturated,
+        "{rare:?}"
+    );
     // Packets that take 21 s: latencies of a batch together exceed 2^64 ps.
     let large = result(&traffic(r#"injection = "poisson", load = 0.3, packet_size = "256 MiB""#, "precision = 0.1"));
-    assert!((large.accepted_load / 0.3 - 1.0).abs() < 0.05 && !large.saturated, "{large:?}");
+    assert!(
+        (large.open().unwrap().accepted_load / 0.3 - 1.0).abs() < 0.05 && !large.open().unwrap().saturated,
+        "{large:?}"
+    );
     // 8,000,000 s and a packet's delay, of which the sum of latencies exceeds 64 bits.
     let slow = result(&exchange("100 GB", ""));
-    let time = slow.closed.as_ref().unwrap().time_ns.unwrap();
-    assert!((time / 8e15 - 1.0).abs() < 1e-6 && slow.accepted_load > 0.999, "{time} {}", slow.accepted_load);
+    let time = slow.closed().unwrap().time_ns.unwrap();
+    assert!(
+        (time / 8e15 - 1.0).abs() < 1e-6 && slow.closed().unwrap().throughput.unwrap() > 0.999,
+        "{time} {}",
+        slow.closed().unwrap().throughput.unwrap()
+    );
     // What is refused for its length goes with a limit, and ends by it.
     let cut = result(&exchange("1000 GB", r#"max_time = "2000000 s""#));
-    assert!(!cut.steady && cut.sim_time_ns <= 2e15 && cut.accepted_load > 0.99, "{cut:?}");
+    assert!(
+        cut.closed().unwrap().time_ns.is_none()
+            && cut.sim_time_ns <= 2e15
+            && cut.closed().unwrap().throughput.unwrap() > 0.99,
+        "{cut:?}"
+    );
 }
 
 /// So many messages of so many bytes from one rank to another, at once.
@@ -152,7 +170,7 @@ fn a_run_that_turns_out_too_long_ends_with_an_error() {
                 assert!(ends_by_the_clock(&found), "{topology}: {found:?}");
             }
             let found = run_on(&ranks(topology, &fits, "80 kb/s"), threads).unwrap();
-            assert_eq!(found.closed.unwrap().time_ns, Some(8_990e12), "{topology}");
+            assert_eq!(found.closed().unwrap().clone().time_ns, Some(8_990e12), "{topology}");
         }
     }
     // Beside another job the phases share one clock.

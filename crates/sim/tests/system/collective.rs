@@ -33,7 +33,7 @@ const MESSAGE: f64 = 1009.0 + 503.0 + 50.0 + 110.0 + 13.0;
 
 /// The mean and the longest time of an operation, its span and its bound, in nanoseconds.
 fn times(point: &PointResult) -> [f64; 4] {
-    let times = point.closed.as_ref().unwrap().program.as_ref().unwrap().times.clone().unwrap();
+    let times = point.closed().unwrap().program.as_ref().unwrap().times.clone().unwrap();
     let all = [
         times.operation_time_mean_ns,
         times.operation_time_max_ns,
@@ -72,7 +72,7 @@ fn operations_take_the_time_of_their_rounds() {
         }
         let point = result(&experiment(&switch(ranks), &format!("{program}, iterations = 3, compute = \"7 us\""), ""));
         assert_eq!(times(&point)[..3], [time; 3], "{program}");
-        assert_eq!(point.closed.unwrap().time_ns, Some(3.0 * (time + 7000.0)), "{program}");
+        assert_eq!(point.closed().unwrap().clone().time_ns, Some(3.0 * (time + 7000.0)), "{program}");
     }
 }
 
@@ -137,13 +137,13 @@ fn groups_carry_their_operations_out_at_once() {
     for rest in ["group_size = 3", "group_size = 3, group_stride = 4", "group_size = 3, group_stride = 2"] {
         let point = group(rest);
         assert_eq!(times(&point)[..3], [4.0 * (MESSAGE + 200.0); 3], "{rest}");
-        assert_eq!(point.closed.unwrap().program.unwrap().program_messages, 12 * 4, "{rest}");
+        assert_eq!(point.closed().unwrap().clone().program.unwrap().program_messages, 12 * 4, "{rest}");
     }
     // Peers wrap around modulo the members, also in the group whose members are numbered like ranks.
     for operation in ["alltoall", "allgather", "reduce-scatter"] {
         let program = format!("operation = \"{operation}\", algorithm = \"linear\", size = \"300 B\", group_size = 3");
         let point = result(&experiment(&switch(12), &program, ""));
-        assert_eq!(point.closed.unwrap().program.unwrap().program_messages, 12 * 2, "{operation}");
+        assert_eq!(point.closed().unwrap().clone().program.unwrap().program_messages, 12 * 2, "{operation}");
     }
 }
 

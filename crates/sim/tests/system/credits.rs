@@ -52,7 +52,7 @@ fn one_path_carries_what_the_bound_says_under_every_credit_rule() {
     assert!((least.throughput_bound - 2.0 * 20.48 / 124.0).abs() < 1e-9 && least.credit_limited, "{least:?}");
     routers().par_iter().for_each(|router| {
         let (analysis, found) = analysis_and_run(&chain(router, "", &pair.pattern()));
-        let (bound, accepted) = (analysis.throughput_bound, found.accepted_load);
+        let (bound, accepted) = (analysis.throughput_bound, found.open().unwrap().accepted_load);
         assert!((accepted / bound - 1.0).abs() < 1e-3, "{router}: {accepted} of {bound}");
     });
 }
@@ -70,7 +70,7 @@ fn channels_of_different_speed_and_several_virtual_channels_are_as_exact() {
         // Every third: each rule with some depths.
         routers().par_iter().step_by(3).for_each(|router| {
             let (analysis, found) = analysis_and_run(&chain(router, links, &pair.pattern()));
-            let (bound, accepted) = (analysis.throughput_bound, found.accepted_load);
+            let (bound, accepted) = (analysis.throughput_bound, found.open().unwrap().accepted_load);
             assert!((accepted / bound - 1.0).abs() < 1e-3, "{router} {links}: {accepted} of {bound}");
         });
     }
@@ -78,7 +78,10 @@ fn channels_of_different_speed_and_several_virtual_channels_are_as_exact() {
         let router = format!(r#"kind = "{kind}", vcs = 2, buffer = "1 packets""#);
         let (analysis, found) = analysis_and_run(&chain(&router, "", &pair.pattern()));
         assert!((analysis.throughput_bound - 2.0 * 20.48 / 124.0).abs() < 1e-9, "{router}: {analysis:?}");
-        assert!((found.accepted_load / analysis.throughput_bound - 1.0).abs() < 1e-3, "{router}: {found:?}");
+        assert!(
+            (found.open().unwrap().accepted_load / analysis.throughput_bound - 1.0).abs() < 1e-3,
+            "{router}: {found:?}"
+        );
     }
 }
 
@@ -96,7 +99,7 @@ fn each_class_of_channels_has_a_depth_of_its_own() {
         let (analysis, found) = analysis_and_run(&chain(&keys, "", &pair.pattern()));
         assert!((analysis.throughput_bound - 2.0 * 20.48 / 124.0).abs() < 1e-9, "{keys}: {analysis:?}");
         assert!(analysis.binding_channels.iter().all(|channel| channel.class == shallow), "{keys}: {analysis:?}");
-        let accepted = found.accepted_load;
+        let accepted = found.open().unwrap().accepted_load;
         assert!((accepted / analysis.throughput_bound - 1.0).abs() < 1e-3, "{keys}: {accepted} of {analysis:?}");
     });
 }
@@ -109,7 +112,7 @@ fn a_receive_buffer_bounds_by_its_credits_and_by_its_drain() {
         let node = format!("node = {{ receive_buffer = \"{depth} packets\", drain = \"{drain} Gb/s\" }}\n");
         let text = node + &chain(r#"kind = "shared-buffer""#, "", &pair.pattern());
         let (analysis, found) = analysis_and_run(&text);
-        let (bound, accepted) = (analysis.throughput_bound, found.accepted_load);
+        let (bound, accepted) = (analysis.throughput_bound, found.open().unwrap().accepted_load);
         assert!((accepted / bound - 1.0).abs() < 1e-3, "{depth} {drain}: {accepted} of {bound}");
     }
 }
@@ -140,7 +143,7 @@ fn stays_below_the_bound(((topology, routing), router, message): &Uniform) {
         .replace("\"420 us\"", "\"60 us\"")
         .replace("load = 1.0", &format!("load = 1.0, message_size = \"{message}\""));
     let (analysis, found) = analysis_and_run(&format!("routing = {{ kind = \"{routing}\" }}\n{text}"));
-    let (bound, accepted) = (analysis.throughput_bound, found.accepted_load_min.unwrap());
+    let (bound, accepted) = (analysis.throughput_bound, found.open().unwrap().accepted_load_min.unwrap());
     assert!(accepted < bound * 1.005, "{topology} {routing} {router} {message}: {accepted} above {bound}");
 }
 

@@ -59,7 +59,12 @@ fn least_accepted(network: (&str, &str, &str), link: (u32, u32), router: &str) -
     let system = build_by_default(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
     let loads = analyze(&system).unwrap();
     assert!((loads.throughput_bound - 1.0).abs() < 1e-9, "{text}\nis not free of contention: {loads:?}");
-    run(&system, &RunOptions::default()).unwrap_or_else(|error| panic!("{text}\n{error}")).accepted_load_min.unwrap()
+    run(&system, &RunOptions::default())
+        .unwrap_or_else(|error| panic!("{text}\n{error}"))
+        .open()
+        .unwrap()
+        .accepted_load_min
+        .unwrap()
 }
 
 fn check(networks: &[(&str, &str, &str)], metres: &[u32], routers: &[String]) {
@@ -110,7 +115,7 @@ fn channels_of_different_length_and_speed_are_all_covered() {
         let text = experiment((CONTENTION_FREE[3].0, "minimal", &pair.pattern()), (400, 1), "");
         let text = text.replace("delay = \"5 ns\"", &format!("delay = \"5 ns\", {classes}"));
         let system = build_by_default(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-        let accepted = run(&system, &RunOptions::default()).unwrap().accepted_load;
+        let accepted = run(&system, &RunOptions::default()).unwrap().open().unwrap().accepted_load;
         assert!(accepted > 0.99, "{classes}: {accepted}");
     }
 }

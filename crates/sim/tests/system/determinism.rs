@@ -378,7 +378,7 @@ fn the_golden_numbers_are_what_they_should_be_near() {
         let (expected, hops) = (*expected, found.hops_mean.unwrap());
         assert!(found.latency_mean_ns.unwrap() > *idle, "{name}: faster than light: {found:?}");
         // Past saturation packets with short paths are delivered more often, so that the mean falls.
-        let carried = !found.saturated && found.offered_load < 0.5;
+        let carried = !found.open().unwrap().saturated && found.open().unwrap().offered_load < 0.5;
         let longest = match system.network.routing.kind() {
             "up-down" => 1.6,
             // By way of a third group of a dragonfly where that is shorter, minimal routing does not go.
@@ -387,7 +387,7 @@ fn the_golden_numbers_are_what_they_should_be_near() {
             _ => 1.07,
         };
         assert!(!carried || (0.93 * expected..longest * expected).contains(&hops), "{name}: {hops}, not {expected}");
-        let ratio = found.accepted_load / found.offered_load;
+        let ratio = found.open().unwrap().accepted_load / found.open().unwrap().offered_load;
         assert!(ratio < 1.15 && (!carried || ratio > 0.85), "{name}: {ratio} of what is offered");
     }
 }

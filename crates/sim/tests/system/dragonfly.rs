@@ -40,8 +40,12 @@ fn every_routing_delivers_what_is_offered_at_low_load() {
         let measure = r#"warm_up = "10 us", min_time = "100 us", max_time = "120 us""#;
         let text = experiment(2, &format!("kind = \"{routing}\""), &traffic(load, pattern), measure);
         let found = result(&text);
-        assert!(!found.saturated && found.drained, "{routing} {pattern}: {found:?}");
-        assert!((found.accepted_load / load - 1.0).abs() < 0.02, "{routing} {pattern}: {}", found.accepted_load);
+        assert!(!found.open().unwrap().saturated && found.open().unwrap().drained, "{routing} {pattern}: {found:?}");
+        assert!(
+            (found.open().unwrap().accepted_load / load - 1.0).abs() < 0.02,
+            "{routing} {pattern}: {}",
+            found.open().unwrap().accepted_load
+        );
     });
 }
 
@@ -49,7 +53,7 @@ fn every_routing_delivers_what_is_offered_at_low_load() {
 fn accepted(h: u32, routing: &str, pattern: &str) -> f64 {
     let measure = r#"warm_up = "80 us", min_time = "60 us", max_time = "150 us", precision = 0.01"#;
     let found: PointResult = result(&experiment(h, routing, &traffic(1.0, pattern), measure));
-    found.accepted_load
+    found.open().unwrap().accepted_load
 }
 
 #[test]
@@ -87,8 +91,14 @@ fn just_below_the_exact_bound_all_is_carried_and_just_above_it_is_not() {
         let bound = analyze(&across_groups(pattern, 1.0, "")).unwrap().throughput_bound;
         let at = |load: f64| run(&across_groups(pattern, load, ""), &RunOptions::default()).unwrap();
         let (below, above) = (at(0.95 * bound), at(1.05 * bound));
-        assert!(!below.saturated && below.accepted_load_min > Some(0.9 * bound), "{pattern}: {below:?}");
-        assert!(above.saturated && above.accepted_load_min <= Some(bound), "{pattern}: {above:?}");
+        assert!(
+            !below.open().unwrap().saturated && below.open().unwrap().accepted_load_min > Some(0.9 * bound),
+            "{pattern}: {below:?}"
+        );
+        assert!(
+            above.open().unwrap().saturated && above.open().unwrap().accepted_load_min <= Some(bound),
+            "{pattern}: {above:?}"
+        );
     });
 }
 
@@ -100,7 +110,7 @@ fn the_searched_saturation_is_just_below_the_exact_bound() {
         let system = across_groups(pattern, 1.0, r#"search = "saturation", resolution = 0.004,"#);
         let bound = analyze(&system).unwrap().throughput_bound;
         let found = saturation(&system, &RunOptions::default()).unwrap();
-        let carried = found.saturation_load.unwrap();
+        let carried = found.open().unwrap().saturation_load.unwrap();
         assert!((0.9 * bound..=bound).contains(&carried), "{pattern}: {carried} of {bound}: {found:?}");
     });
 }
@@ -127,7 +137,7 @@ fn an_exchange_ends_when_all_has_arrived_and_conserves_its_volume() {
     for threads in [1, 3] {
         let text = experiment(2, r#"kind = "minimal""#, r#"kind = "exchange", volume = "4 KiB""#, "");
         let found = crate::common::run_on(&text, threads).unwrap();
-        let closed = found.closed.as_ref().unwrap();
+        let closed = found.closed().unwrap();
         let dimensions: Vec<u32> = closed.phases.iter().map(|phase| phase.dimension).collect();
         assert_eq!(dimensions, [0, 1, 2]);
         assert!(closed.phases.iter().all(|phase| phase.bytes == 72 * 2 * 4096));
@@ -151,7 +161,7 @@ fn an_exchange_ends_when_all_has_arrived_and_conserves_its_volume() {
         experiment(2, r#"kind = "minimal""#, r#"kind = "exchange", volume = "64 B", dims = [2, 36], phases = [0]"#, "");
     let found = result(&one);
     // Neighbours share a router: two links of 20 ns, and 12.8 ns of serialization (cut-through).
-    assert_eq!(found.closed.unwrap().time_ns, Some(52.8));
+    assert_eq!(found.closed().unwrap().clone().time_ns, Some(52.8));
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_multicast_takes_its_senders_link_once() {
     let graph = Held::new("one-to-all", &of_all("multicast", 1000, 6));
     let time = |collectives: &str| {
         let rest = format!("execution = \"message-driven\", iterations = 3, time_per_load = \"0 ns\"{collectives}");
-        on_switch(&graph.display().to_string(), 6, &rest).closed.unwrap()
+        on_switch(&graph.display().to_string(), 6, &rest).closed().unwrap().clone()
     };
     let (hardware, software) = (time(", collectives = \"hardware\""), time(""));
     assert_eq!(hardware.time_ns, Some(300.0 + 3.0 * 1000.0));
@@ -59,7 +59,7 @@ fn computation_goes_on_while_a_multicast_is_under_way() {
     // there by then.
     let graph = Held::new("computing", &of_all("multicast", 200, 4));
     let rest = "execution = \"message-driven\", iterations = 4, time_per_load = \"700 ns\", collectives = \"hardware\"";
-    let closed = on_switch(&graph.display().to_string(), 4, rest).closed.unwrap();
+    let closed = on_switch(&graph.display().to_string(), 4, rest).closed().unwrap().clone();
     assert_eq!(closed.time_ns, Some(700.0 + 500.0 + 4.0 * 700.0));
     assert_eq!(closed.per_rank[0], Some(4.0 * 700.0));
 }
@@ -96,7 +96,7 @@ fn what_tasks_do_takes_as_long_as_what_a_program_does() {
                 let program = format!(
                     r#"kind = "program", program = {{ kind = "collective", operation = "{operation}", algorithm = "in-switch", size = "{bytes} B" }}"#
                 );
-                let closed = |workload: &str| result(&network(topology, workload, more)).closed.unwrap();
+                let closed = |workload: &str| result(&network(topology, workload, more)).closed().unwrap().clone();
                 let (tasks, program) = (closed(&tasks), closed(&program));
                 assert_eq!(tasks.time_ns, program.time_ns, "{topology}, {operation} of {bytes} B");
                 assert_eq!(tasks.per_rank, program.per_rank, "{topology}, {operation} of {bytes} B");
@@ -137,10 +137,10 @@ fn generated_applications_are_carried_out_right_on_every_network() {
             let system = build(&hardware).unwrap_or_else(|error| panic!("{hardware}\n{error}"));
             let alone = run_divided(&system, 1, Grain::Fine);
             assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&alone), "{hardware}");
-            let closed = alone.closed.unwrap();
+            let closed = alone.closed().unwrap().clone();
             assert!(closed.time_ns.is_some() && groups(&closed).0 > 9, "{hardware}\n{:?}", groups(&closed));
             assert!(closed.program.unwrap().groups.unwrap().elements_checked.unwrap() > 0, "{hardware}");
-            let software = result(&text("", router)).closed.unwrap();
+            let software = result(&text("", router)).closed().unwrap().clone();
             assert_eq!(closed.steps.map(|steps| steps.steps), software.steps.map(|steps| steps.steps));
             assert_eq!(closed.application, software.application);
         }
@@ -221,7 +221,7 @@ proptest! {
         let system = build(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
         let alone = run_divided(&system, 1, Grain::Fine);
         prop_assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&alone));
-        let closed = alone.closed.unwrap();
+        let closed = alone.closed().unwrap().clone();
         prop_assert_eq!(closed.steps.map(|steps| steps.steps), Some(iterations));
         prop_assert!(closed.program.unwrap().groups.is_none_or(|found| found.groups_verified));
     }
@@ -262,7 +262,7 @@ fn groups_without_room_in_tables_send_messages() {
     let limited = "table_entries = 1, overflow = \"software\"";
     let closed = |collectives: &str, overflow: &str| {
         let found = result(&text(collectives, overflow));
-        found.jobs[1].point.closed.clone().unwrap()
+        found.jobs[1].point.closed().unwrap().clone()
     };
     let (none, software) = (closed("collectives = \"hardware\",", limited), closed("", limited));
     assert_eq!(groups(&none), (0, 3, 1));
@@ -271,7 +271,7 @@ fn groups_without_room_in_tables_send_messages() {
     assert!(all.time_ns < software.time_ns && groups(&all).0 == 3 && groups(&all).1 == 0);
     // Alone.
     let alone = network(r#"kind = "single-switch", ports = 6"#, &application("collectives = \"hardware\","), "");
-    let alone = result(&format!("{alone}in_switch = {{ {limited} }}")).closed.unwrap();
+    let alone = result(&format!("{alone}in_switch = {{ {limited} }}")).closed().unwrap().clone();
     assert_eq!(groups(&alone), (1, 2, 1));
     // Without the key they are refused.
     let refused = build(&text("collectives = \"hardware\",", "table_entries = 1")).unwrap_err();
@@ -305,6 +305,6 @@ fn what_cannot_be_done_in_switches_is_refused_at_its_key() {
     assert!(found.throughput_bound.is_finite() && !found.binding_channels.is_empty());
     // Where all members are on one node, nothing is in the switches.
     let one = network(switch, &application("hardware", ""), "placement = { processes_per_node = 4 }");
-    let found = result(&one).closed.unwrap();
+    let found = result(&one).closed().unwrap().clone();
     assert!(found.time_ns.is_some() && found.program.unwrap().groups.is_none());
 }

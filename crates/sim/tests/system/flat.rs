@@ -21,7 +21,7 @@ fn experiment(program: &str, rest: &str) -> String {
 const NIC: &str = r#"nic = { send_overhead = "1009 ns", receive_overhead = "503 ns" }"#;
 
 fn time(point: &PointResult) -> Option<f64> {
-    point.closed.as_ref().and_then(|closed| closed.time_ns)
+    point.closed().and_then(|closed| closed.time_ns)
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn no_operation_is_faster_than_its_bound() {
     // bandwidth of its link. Two ranks that exchange their vectors reach it.
     let of = |nodes: &str, program: &str| {
         let point = result(&experiment(program, NIC).replace("nodes = 64", nodes));
-        let measured = &point.closed.unwrap().program.unwrap().times.unwrap().measures[0];
+        let measured = &point.closed().unwrap().clone().program.unwrap().times.unwrap().measures[0];
         (measured.span_mean_ns.unwrap(), measured.bound_ns.unwrap())
     };
     let pair = of("nodes = 2", r#"{ kind = "collective", algorithm = "recursive-doubling", size = "1000 B" }"#);
@@ -140,7 +140,7 @@ fn a_timeline_divides_the_time_into_links_delays_and_overheads() {
     // last one waits for 6.
     let measure = |nic: &str| format!("{nic}\nmeasure = {{ timeline = true }}");
     let point = result(&experiment(r#"{ kind = "fft", dims = [8, 8], message_size = "1001 B" }"#, &measure(NIC)));
-    let closed = point.closed.unwrap();
+    let closed = point.closed().unwrap().clone();
     let path = closed.critical_path.unwrap();
     let parts = [path.overhead_ns, path.serialization_ns, path.propagation_ns, path.queueing_ns].map(ps);
     assert_eq!(parts, [2 * 1_512_000, 2 * 1_001_000, 2 * 700_000, 12 * 1_001_000]);
@@ -153,7 +153,7 @@ fn a_timeline_divides_the_time_into_links_delays_and_overheads() {
     // A rendezvous: request, answer and data, each over a link.
     let nic = r#"nic = { send_overhead = "1009 ns", receive_overhead = "503 ns", eager_limit = "100 B" }"#;
     let text = experiment(r#"{ kind = "incast", message_size = "1000 B" }"#, &measure(nic)).replace("64", "2");
-    let path = result(&text).closed.unwrap().critical_path.unwrap();
+    let path = result(&text).closed().unwrap().clone().critical_path.unwrap();
     let parts = [path.overhead_ns, path.serialization_ns, path.propagation_ns, path.queueing_ns].map(ps);
     assert_eq!(parts, [3 * 1_512_000, 1_064_000, 3 * 700_000, 0]);
 }
@@ -172,7 +172,7 @@ fn a_timeline_of_interfaces_and_nodes_adds_up_for_any_threads() {
         );
         let text = experiment(r#"{ kind = "halo-3d", iterations = 2, compute = "1 us" }"#, &rest);
         let text = text.replace("nodes = 64", "nodes = 32");
-        let closed = result(&text).closed.unwrap();
+        let closed = result(&text).closed().unwrap().clone();
         let path = closed.critical_path.unwrap();
         let all = path.computing_ns + path.overhead_ns + path.noise_ns + path.network_ns;
         assert_eq!(ps(all), ps(closed.time_ns.unwrap()), "{nic}");

@@ -17,7 +17,7 @@ fn jobs(rest: &str, jobs: &[&str]) -> String {
 }
 
 fn time(job: &JobResult) -> f64 {
-    job.point.closed.as_ref().unwrap().time_ns.unwrap()
+    job.point.closed().unwrap().time_ns.unwrap()
 }
 
 fn used(point: &PointResult) -> f64 {
@@ -65,7 +65,7 @@ fn jobs_on_nodes_of_their_own_do_not_touch() {
     let point = result(&text);
     assert!(point.jobs.iter().all(|job| job.slowdown == Some(1.0)));
     for job in &point.jobs {
-        let closed = job.point.closed.as_ref().unwrap();
+        let closed = job.point.closed().unwrap();
         let path = closed.critical_path.as_ref().unwrap();
         assert_eq!((path.overhead_ns + path.network_ns).round(), time(job).round());
     }
@@ -77,7 +77,7 @@ fn phases_take_what_the_fullest_node_sends_and_the_delay() {
     // bottleneck. Each of 16 tasks sends 1000 B in each direction of a dimension of its grid, of sizes 4 and 4.
     let step = "{ kind = \"exchange\", dims = [4, 4], volume = \"1000 B\" }";
     let point = result(&format!("{NETWORK}workload = {step}"));
-    let closed = point.closed.unwrap();
+    let closed = point.closed().unwrap().clone();
     let each: Vec<f64> = closed.phases.iter().map(|phase| phase.time_ns.unwrap()).collect();
     let sent = closed.phases[0].bytes as f64 / 16.0;
     assert_eq!(each, [sent + 700.0; 2]);
@@ -85,7 +85,7 @@ fn phases_take_what_the_fullest_node_sends_and_the_delay() {
     assert!((closed.phases[0].throughput.unwrap() - sent / (sent + 700.0)).abs() < 1e-9);
     // Beside ranks on nodes of their own, and alone with a late start.
     let volumes = format!("name = \"steps\"\nstart = \"5 us\"\nnodes = \"0-15\"\nworkload = {step}");
-    assert_eq!(result(&jobs("", &[&volumes])).closed.unwrap().time_ns, closed.time_ns);
+    assert_eq!(result(&jobs("", &[&volumes])).closed().unwrap().clone().time_ns, closed.time_ns);
     let half = "name = \"steps\"\nnodes = \"4-11\"\n\
                 workload = { kind = \"exchange\", dims = [8], volume = \"1000 B\", phases = [0] }";
     let point = result(&jobs("measure = { compare_alone = true }", &[&incast("ranks", 4000, ""), half]));
@@ -98,7 +98,7 @@ fn an_application_computes_and_then_communicates() {
     let graph = "graph = \"stencil:48,bytes=900\", time_per_load = \"1 us\"";
     let placement = "placement = { strategy = \"contiguous\", processes_per_node = 3 }";
     let text = format!("{NETWORK}{placement}\nworkload = {{ kind = \"application\", {graph} }}");
-    let closed = result(&text).closed.unwrap();
+    let closed = result(&text).closed().unwrap().clone();
     // A node of a ring sends one message to each side.
     assert_eq!(closed.time_ns, Some(3000.0 + 2.0 * 900.0 + 700.0));
     assert_eq!(closed.per_rank[0], Some(3000.0 + 2.0 * 900.0 + 700.0));

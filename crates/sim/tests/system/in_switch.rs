@@ -46,7 +46,7 @@ fn every_operation_is_carried_out_right_on_every_network() {
             let text = network(topology, &router, &program, more);
             let system = build(&text).unwrap_or_else(|error| panic!("{text}{error:?}"));
             let alone = run_divided(&system, 1, Grain::Fine);
-            let closed = alone.closed.as_ref().unwrap();
+            let closed = alone.closed().unwrap();
             assert!(closed.time_ns.is_some(), "{text}");
             assert!(closed.program.as_ref().unwrap().groups.as_ref().unwrap().groups_verified, "{text}");
             let alone = as_text(&alone);
@@ -70,7 +70,7 @@ fn a_barrier_takes_the_time_of_its_way_up_and_down() {
         r#"operation = "barrier", algorithm = "in-switch""#,
         combine,
     );
-    let found = result(&text).closed.unwrap();
+    let found = result(&text).closed().unwrap().clone();
     let control = sizes_of_control(&text);
     let (tail, cycles) = (control * 0.8, 3.0 + (control / 8.0).ceil());
     let level = 20.0 + 90.0 + tail + 2.0 * cycles * 4.0 + 4.0;
@@ -91,7 +91,7 @@ fn switches_beat_software_where_the_paper_says_so() {
     let time = |topology: &str, algorithm: &str, units: u32, size: &str| {
         let more = format!("in_switch = {{ combine = {{ kind = \"word-serial\", units = {units} }} }}");
         let program = format!(r#"operation = "reduce", algorithm = "{algorithm}", size = "{size}""#);
-        result(&network(topology, OUTPUT_QUEUED, &program, &more)).closed.unwrap().time_ns.unwrap()
+        result(&network(topology, OUTPUT_QUEUED, &program, &more)).closed().unwrap().clone().time_ns.unwrap()
     };
     let (narrow, wide) = (r#"kind = "fat-tree", k = 2, n = 6"#, r#"kind = "fat-tree", k = 8, n = 2"#);
     for size in ["8 B", "256 B"] {
@@ -139,18 +139,7 @@ fn packets_of_groups_that_go_first_wait_for_one_packet_at_a_channel() {
     let slowest = |arbitration: &str, load: f64| {
         let found = result(&text(arbitration, load));
         let sums = found.jobs.iter().find(|job| job.name == "sums").unwrap();
-        sums.point
-            .closed
-            .as_ref()
-            .unwrap()
-            .program
-            .as_ref()
-            .unwrap()
-            .times
-            .as_ref()
-            .unwrap()
-            .operation_time_max_ns
-            .unwrap()
+        sums.point.closed().unwrap().program.as_ref().unwrap().times.as_ref().unwrap().operation_time_max_ns.unwrap()
     };
     let (idle, packet) = (slowest("groups-first", 1e-6), 204.8);
     let (first, in_turn) = (slowest("groups-first", 0.85), slowest("round-robin", 0.85));
@@ -173,14 +162,17 @@ fn on_directed_trees_every_sender_has_a_tree_of_its_own() {
         let program = format!(r#"operation = "{operation}", algorithm = "in-switch", size = "4 KiB", iterations = 3"#);
         let text = |more: &str| network(topology, OUTPUT_QUEUED, &program, &format!("in_switch = {{ {more} }}"));
         let entries = |point: &sim::PointResult| {
-            point.closed.as_ref().unwrap().program.as_ref().unwrap().groups.as_ref().unwrap().table_entries_max
+            point.closed().unwrap().program.as_ref().unwrap().groups.as_ref().unwrap().table_entries_max
         };
         let (own, shared) = (text("directed = true"), result(&text("directed = false")));
         let system = build(&own).unwrap_or_else(|error| panic!("{own}\n{error}"));
         let (expected, found) = (sim::analyze(&system).unwrap(), run_divided(&system, 1, Grain::Fine));
         for (id, (share, used)) in expected.channel_loads.iter().zip(&found.channel_utilization).enumerate() {
-            let want = share * found.accepted_load;
-            assert!((want - used).abs() <= 1e-6 * found.accepted_load, "{own}channel {id}: {used} for {want}");
+            let want = share * found.closed().unwrap().throughput.unwrap();
+            assert!(
+                (want - used).abs() <= 1e-6 * found.closed().unwrap().throughput.unwrap(),
+                "{own}channel {id}: {used} for {want}"
+            );
         }
         // Of a broadcast, one member sends.
         let members = system.network.topology.nodes();
@@ -205,7 +197,7 @@ fn directed_trees_without_room_in_tables_are_messages() {
     let topology = r#"kind = "fat-tree", k = 2, n = 3"#;
     let run = |algorithm: &str, keys: &str| {
         let text = network(topology, OUTPUT_QUEUED, &program(algorithm), keys);
-        let closed = result(&text).closed.unwrap();
+        let closed = result(&text).closed().unwrap().clone();
         (closed.time_ns.unwrap(), closed.program.unwrap().groups)
     };
     let limited = |entries: u32, overflow: &str| {
@@ -257,7 +249,7 @@ fn directed_trees_go_on_beside_other_jobs() {
         let found = run_divided(&system, 1, Grain::Fine);
         assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&found), "{text}");
         for job in found.jobs.iter().filter(|job| job.name != "traffic") {
-            let closed = job.point.closed.as_ref().unwrap();
+            let closed = job.point.closed().unwrap();
             let groups = closed.program.as_ref().unwrap().groups.as_ref().unwrap();
             assert!(closed.time_ns.is_some() && groups.groups_verified, "{}: {text}", job.name);
         }
@@ -291,20 +283,28 @@ fn acknowledgements_are_no_throughput() {
         let more = "in_switch = { combine = { kind = \"line-rate\", window = 4 } }\nmeasure = { series = \"1 us\" }";
         let text = network(r#"kind = "fat-tree", k = 4, n = 3"#, OUTPUT_QUEUED, &program, more);
         let (expected, found) = (sim::analyze(&build(&text).unwrap()).unwrap(), result(&text));
-        let closed = found.closed.as_ref().unwrap();
+        let closed = found.closed().unwrap();
         let delivered = closed.bandwidth_bytes_per_s.unwrap() * closed.time_ns.unwrap() / 1e9;
         assert!((delivered - 65536.0).abs() < 1e-3, "{text}{delivered}");
-        assert!(found.accepted_load < 1.0, "{text}{}", found.accepted_load);
+        assert!(
+            found.closed().unwrap().throughput.unwrap() < 1.0,
+            "{text}{}",
+            found.closed().unwrap().throughput.unwrap()
+        );
         // Results are what is delivered, in as many packets as they take.
         assert_eq!(found.packets, 65536 / 256, "{text}");
         let series = found.series.as_ref().unwrap();
         let begins = std::iter::once(&0.0).chain(&series.time_ns);
         let lengths = series.time_ns.iter().zip(begins).map(|(end, begin)| end - begin);
         let sum: f64 = series.accepted_load.iter().zip(lengths).map(|(load, length)| load * length).sum();
-        assert!((sum / (found.accepted_load * closed.time_ns.unwrap()) - 1.0).abs() < 1e-9, "{text}{sum}");
+        assert!(
+            (sum / (found.closed().unwrap().throughput.unwrap() * closed.time_ns.unwrap()) - 1.0).abs() < 1e-9,
+            "{text}{sum}"
+        );
         // What channels carry beside that are acknowledgements.
         let pairs = expected.channel_loads.iter().zip(&found.channel_utilization);
-        let rest: Vec<f64> = pairs.map(|(share, used)| used - share * found.accepted_load).collect();
+        let rest: Vec<f64> =
+            pairs.map(|(share, used)| used - share * found.closed().unwrap().throughput.unwrap()).collect();
         assert!(rest.iter().all(|&rest| rest >= -1e-9) && rest.iter().any(|&rest| rest > 0.0), "{text}");
     }
 }
@@ -332,8 +332,12 @@ fn channels_carry_what_the_analysis_expects_of_operations() {
             // Where messages are routed adaptively, nothing is said to be exact.
             assert!(expected.exact == is_exact || system.network.routing.adaptive(), "{text}");
             for (id, (share, used)) in expected.channel_loads.iter().zip(&found.channel_utilization).enumerate() {
-                let (want, off) = (share * found.accepted_load, if is_exact { 1e-6 } else { 0.05 });
-                assert!((want - used).abs() <= off * found.accepted_load, "{text}channel {id}: {used} for {want}");
+                let (want, off) =
+                    (share * found.closed().unwrap().throughput.unwrap(), if is_exact { 1e-6 } else { 0.05 });
+                assert!(
+                    (want - used).abs() <= off * found.closed().unwrap().throughput.unwrap(),
+                    "{text}channel {id}: {used} for {want}"
+                );
             }
             let largest = |all: &[f64]| all.iter().copied().fold(0.0, f64::max);
             let channels = system.network.plan.channels();

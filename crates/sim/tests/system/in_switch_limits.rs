@@ -26,7 +26,7 @@ fn measured(text: &str) -> (GroupsResult, Vec<f64>) {
     let system = build(text).unwrap_or_else(|error| panic!("{text}{error}"));
     let alone = run_divided(&system, 1, Grain::Fine);
     assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&alone), "{text}");
-    let closed = alone.closed.unwrap();
+    let closed = alone.closed().unwrap().clone();
     let groups = closed.program.unwrap().groups.unwrap();
     assert!(groups.groups_verified && closed.time_ns.is_some(), "{text}");
     (groups, closed.per_rank.into_iter().map(Option::unwrap).collect())
@@ -62,7 +62,7 @@ fn what_is_larger_than_small_operations_is_refused_or_made_of_messages() {
     // that are not those of messages, or of switches, then.
     let limit = r#"low_latency = { max_message = "1 KiB" }, overflow = "software""#;
     let ends = |operation: &str, keys: &str| {
-        let closed = result(&network(operation, keys)).closed.unwrap();
+        let closed = result(&network(operation, keys)).closed().unwrap().clone();
         closed.per_rank.into_iter().map(Option::unwrap).collect::<Vec<f64>>()
     };
     let reduction = |size| collective("allreduce", &format!(r#"size = "{size}""#));
@@ -131,7 +131,7 @@ fn small_operations_have_packets_of_their_own() {
             _ => format!(r#"low_latency = {{ segment = "{segment}", max_message = "1 KiB" }}, streaming = {{ }}"#),
         };
         let found = result(&network(&collective(operation, &format!(r#"size = "{size}""#)), &keys));
-        (found.packet_hops, found.closed.unwrap().time_ns.unwrap())
+        (found.packet_hops, found.closed().unwrap().clone().time_ns.unwrap())
     };
     for operation in ["allreduce", "reduce"] {
         let (whole, quarter) = (found(operation, "1 KiB", ""), found(operation, "1 KiB", "64 B"));
@@ -156,7 +156,7 @@ fn the_default_window_does_not_hold_back_what_is_acknowledged() {
     for (operation, most) in [("reduce", 1.01), ("reduce-scatter", 1.1), ("allreduce", 1.01)] {
         let time = |keys: &str| {
             let program = collective(operation, r#"size = "256 KiB""#);
-            result(&network(&program, keys)).closed.unwrap().time_ns.unwrap()
+            result(&network(&program, keys)).closed().unwrap().clone().time_ns.unwrap()
         };
         let (default, without) = (time(""), time(r#"combine = { kind = "line-rate", window = 10000 }"#));
         assert!(default <= most * without, "{operation}: {default} ns, without limits {without}");

@@ -54,7 +54,7 @@ fn elements_of_every_type_are_combined_right() {
             );
             let system = build(&text).unwrap_or_else(|error| panic!("{text}{error:?}"));
             let alone = run_divided(&system, 1, Grain::Fine);
-            let groups = alone.closed.as_ref().unwrap().program.as_ref().unwrap().groups.clone().unwrap();
+            let groups = alone.closed().unwrap().program.as_ref().unwrap().groups.clone().unwrap();
             assert!(groups.groups_verified, "{text}");
             assert_eq!(groups.elements_checked, Some(3 * count), "{text}");
             assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&alone), "{text}");
@@ -69,7 +69,7 @@ fn digest(element: &str, order: &str, units: u32, speeds: &str) -> String {
     );
     let program = collective(r#"operation = "allreduce", size = "4 KiB", compute = "10 us""#);
     let found = result(&network(&program, &in_switch, &format!("node = {{ speeds = {speeds} }}")));
-    let groups = found.closed.unwrap().program.unwrap().groups.unwrap();
+    let groups = found.closed().unwrap().clone().program.unwrap().groups.unwrap();
     assert!(groups.groups_verified);
     groups.elements_digest.unwrap()
 }
@@ -95,7 +95,7 @@ fn sums_in_the_order_of_ports_are_reproducible() {
 fn elements_take_no_time() {
     // Would catch elements that change what is simulated.
     let program = collective(r#"operation = "allreduce", size = "4 KiB""#);
-    let time = |in_switch: &str| result(&network(&program, in_switch, "")).closed.unwrap().time_ns;
+    let time = |in_switch: &str| result(&network(&program, in_switch, "")).closed().unwrap().clone().time_ns;
     assert_eq!(time(""), time(r#"verify = true, elements = { order = "ports" }"#));
 }
 
@@ -115,7 +115,7 @@ fn one_late_member_costs_what_it_is_late() {
         let program = collective(&format!(r#"operation = "allreduce", size = "{size}", compute = "10 us""#));
         let in_switch = format!(r#"combine = {{ kind = "line-rate", window = {window} }}"#);
         let ends = |more: &str| {
-            let closed = result(&network(&program, &in_switch, more)).closed.unwrap();
+            let closed = result(&network(&program, &in_switch, more)).closed().unwrap().clone();
             closed.per_rank.into_iter().map(Option::unwrap).fold(0.0, f64::max)
         };
         let speeds: Vec<&str> = (0..16).map(|node| if node == 6 { "0.5" } else { "1.0" }).collect();
@@ -167,7 +167,7 @@ fn groups_without_room_in_tables_are_carried_out_by_messages() {
         let system = build(&text).unwrap();
         let alone = run_divided(&system, 1, Grain::Fine);
         assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&alone), "{entries} entries");
-        let closed = alone.closed.unwrap();
+        let closed = alone.closed().unwrap().clone();
         assert!(closed.time_ns.is_some());
         (closed.program.unwrap().groups.unwrap(), closed.per_rank)
     };
@@ -181,7 +181,7 @@ fn groups_without_room_in_tables_are_carried_out_by_messages() {
     let refused = build(&network(&program("in-switch"), "table_entries = 1", "")).unwrap_err();
     assert!(refused.key.starts_with("in_switch") && refused.message.contains("full"), "{refused}");
     // With room for some, times are neither those of messages nor those of switches.
-    let software = result(&network(&program("auto"), "", "")).closed.unwrap().per_rank;
+    let software = result(&network(&program("auto"), "", "")).closed().unwrap().clone().per_rank;
     let (_, hardware) = limited(4, &program("in-switch"));
     let (_, mixed) = limited(1, &program("in-switch"));
     assert_ne!(mixed, hardware, "some are not served");
@@ -199,7 +199,7 @@ fn packets_that_wait_for_a_unit_are_measured() {
             .replace(r#"kind = "fat-tree", k = 4, n = 2"#, r#"kind = "single-switch", ports = 4"#)
     };
     let share = |units: &str| {
-        let closed = result(&text(units)).closed.unwrap();
+        let closed = result(&text(units)).closed().unwrap().clone();
         (closed.program.unwrap().groups.unwrap().stall_share.unwrap(), closed.time_ns.unwrap())
     };
     let control = build(&text("")).unwrap().spec.nic.host().control().0;

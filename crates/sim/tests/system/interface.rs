@@ -47,7 +47,7 @@ fn rounds(ranks: u32, count: u32, bytes: u64, partners: impl Fn(u32, u32) -> (u3
 }
 
 fn time_ns(text: &str) -> f64 {
-    result(text).closed.unwrap().time_ns.unwrap()
+    result(text).closed().unwrap().clone().time_ns.unwrap()
 }
 
 /// LogGOPSim charges G for all bytes but the first, and none at the receiver.
@@ -110,7 +110,7 @@ fn shares_of_processors_add_up() {
         "nic-shares",
         "num_ranks 2\nrank 0 {\na: calc 4000\nb: send 8b to 1 tag 0\nb requires a\n}\nrank 1 {\nrecv 8b from 0 tag 0\n}",
     );
-    let found = result(&switched(2, "", &goal.program(), "")).closed.unwrap();
+    let found = result(&switched(2, "", &goal.program(), "")).closed().unwrap().clone();
     let (program, end) = (found.program.unwrap(), found.time_ns.unwrap());
     assert_eq!(end, 4000.0 + 1500.0 + 2500.0 + 0.008 + 1500.0);
     assert_eq!(
@@ -119,7 +119,7 @@ fn shares_of_processors_add_up() {
     );
     assert_eq!(program.noise_share, Some(0.0));
     let ideal = switched(2, "", &goal.program(), "").replace("kind = \"loggp\", ", "");
-    assert_eq!(result(&ideal).closed.unwrap().program.unwrap().library_share, Some(0.0));
+    assert_eq!(result(&ideal).closed().unwrap().clone().program.unwrap().library_share, Some(0.0));
 }
 
 /// All parts at once, with noise that is drawn and processors that differ.

@@ -21,7 +21,7 @@ fn job<'a>(point: &'a PointResult, name: &str) -> &'a JobResult {
 }
 
 fn time(job: &JobResult) -> f64 {
-    job.point.closed.as_ref().unwrap().time_ns.unwrap()
+    job.point.closed().unwrap().time_ns.unwrap()
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn ranks_that_start_late_take_as_long_alone() {
     assert_eq!(point.jobs.iter().map(|job| job.slowdown).collect::<Vec<_>>(), [Some(1.0), Some(1.0)]);
     assert_eq!(time(&point.jobs[0]), time(&point.jobs[1]));
     let only = result(&switch("", &[&jobs[0]]));
-    assert_eq!(only.closed.unwrap().time_ns, Some(time(&point.jobs[1])));
+    assert_eq!(only.closed().unwrap().clone().time_ns, Some(time(&point.jobs[1])));
 }
 
 /// Jobs of every kind, some of which share nodes, start late, end early or go on behind.
@@ -113,13 +113,13 @@ fn jobs_on_nodes_of_their_own_are_as_fast_as_alone() {
     let jobs: Vec<&str> = jobs.iter().map(String::as_str).collect();
     let point = result(&switch("measure = { compare_alone = true }", &jobs));
     for own in &point.jobs {
-        assert_eq!(own.slowdown, Some(1.0), "{}: {:?}", own.name, own.point.closed);
+        assert_eq!(own.slowdown, Some(1.0), "{}: {:?}", own.name, own.point.closed());
         assert_eq!(own.nodes, 4);
     }
     let (one, two) = (job(&point, "one"), job(&point, "two"));
     assert_eq!(time(one), time(two));
     assert_eq!(two.start_ns, 777.0);
-    assert_eq!(one.point.closed.as_ref().unwrap().phases, two.point.closed.as_ref().unwrap().phases);
+    assert_eq!(one.point.closed().unwrap().phases, two.point.closed().unwrap().phases);
     // All channels together are busy for as long as the jobs keep them busy, over the time in which any of them is
     // counted: `one` and `two` overlap, `other` comes long after. Would catch a sum of shares of different times, which
     // was 1.8 at nodes 4 to 7, and a gap that counts as idle although nobody has counted there.
@@ -146,12 +146,17 @@ fn jobs_of_one_node_take_its_channel_in_turn() {
     let (a, b, c) = (backlogged("a"), backlogged("b"), backlogged("c"));
     let point = result(&switch(measure, &[&a, &b, &c]));
     for own in &point.jobs {
-        assert!((own.point.accepted_load - 1.0 / 3.0).abs() < 0.002, "{}: {}", own.name, own.point.accepted_load);
+        assert!(
+            (own.point.open().unwrap().accepted_load - 1.0 / 3.0).abs() < 0.002,
+            "{}: {}",
+            own.name,
+            own.point.open().unwrap().accepted_load
+        );
     }
-    assert!((point.accepted_load - 1.0 / 3.0).abs() < 0.002, "{}", point.accepted_load);
+    assert!((point.open().unwrap().accepted_load - 1.0 / 3.0).abs() < 0.002, "{}", point.open().unwrap().accepted_load);
     let little = full.replace("1.0, injection = \"backlogged\"", "0.2");
     let point = result(&switch(measure, &[&a, &format!("name = \"little\"\n{little}")]));
-    let load = |name: &str| job(&point, name).point.accepted_load;
+    let load = |name: &str| job(&point, name).point.open().unwrap().accepted_load;
     assert!((load("little") - 0.2).abs() < 0.01 && (load("a") - 0.8).abs() < 0.01, "{} {}", load("little"), load("a"));
     // It is served every other time at the worst: a queue of load 0.4, whose packets wait for less than two packets'
     // times.

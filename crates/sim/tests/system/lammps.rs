@@ -17,7 +17,7 @@ fn a_step_takes_its_calculation_and_its_exchanges() {
         [250.0 * 100.0 / 100.0, 2.5 * 10.0 * 15.0, 2.5 * 15.0 * 15.0].map(|atoms: f64| atoms.round() * 24.0 * 2.0);
     let each = 1009.0 + 503.0 + 50.0 + 110.0 + 13.0;
     let step = 10_000.0 + layers.iter().map(|bytes| 4.0 * (bytes + each)).sum::<f64>();
-    let closed = point.closed.unwrap();
+    let closed = point.closed().unwrap().clone();
     let time = closed.per_rank.iter().flatten().fold(0.0, |most: f64, &end| most.max(end));
     // What is handed over between two ticks is released at the next.
     assert!((time - 3.0 * step).abs() <= 3.0 * 12.0, "{time} {}", 3.0 * step);

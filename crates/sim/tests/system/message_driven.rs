@@ -23,7 +23,7 @@ fn on_switch(graph: &Held, rest: &str, nodes: &Held) -> PointResult {
 
 fn driven(graph: &Held, compute: &str, iterations: u32, nodes: &Held) -> (f64, StepsResult) {
     let rest = format!("time_per_load = \"{compute}\", execution = \"message-driven\", iterations = {iterations}");
-    let closed = on_switch(graph, &rest, nodes).closed.unwrap();
+    let closed = on_switch(graph, &rest, nodes).closed().unwrap().clone();
     (closed.time_ns.unwrap(), closed.steps.unwrap())
 }
 
@@ -46,7 +46,7 @@ fn two_objects_overlap_and_one_does_not() {
             StepsResult { steps: 5, step_time_ns: Some((first + 4.0 * step) / 5.0), first_step_ns: Some(first) };
         assert_eq!((all, steps), (first + 4.0 * step, expected), "two objects, {time}");
     }
-    let bulk = on_switch(&two.0, "time_per_load = \"700 ns\"", &two.1).closed.unwrap();
+    let bulk = on_switch(&two.0, "time_per_load = \"700 ns\"", &two.1).closed().unwrap().clone();
     // The two messages of a node follow one another.
     assert_eq!(bulk.time_ns, Some(2.0 * 700.0 + MESSAGE + 200.0));
 }
@@ -63,7 +63,7 @@ fn an_object_waits_for_what_it_answers() {
         let rest =
             format!("time_per_load = \"{time}\", execution = \"message-driven\", next_graphs = ['{}']", back.display());
         let found = on_switch(&there, &rest, &nodes);
-        let closed = found.closed.unwrap();
+        let closed = found.closed().unwrap().clone();
         assert_eq!(closed.time_ns, Some(2.0 * MESSAGE + 6.0 * compute), "{time}");
         assert_eq!(closed.steps.unwrap().steps, 1);
         assert_eq!(closed.program.unwrap().program_messages, 2);
@@ -82,7 +82,7 @@ fn a_processor_takes_objects_as_they_become_ready() {
     let nodes = Held::new("queue-nodes", "0\n0\n0\n1\n1\n");
     let rest =
         format!("time_per_load = \"500 ns\", execution = \"message-driven\", next_graphs = ['{}']", back.display());
-    let closed = on_switch(&there, &rest, &nodes).closed.unwrap();
+    let closed = on_switch(&there, &rest, &nodes).closed().unwrap().clone();
     assert_eq!(closed.time_ns, Some(MESSAGE + 2.0 * 500.0 + MESSAGE + 10.0 * 500.0));
     assert_eq!(closed.per_rank[0], Some(MESSAGE + (1.0 + 1.0 + 4.0) * 500.0));
 }
@@ -104,7 +104,7 @@ fn groups_send_as_in_a_bulk_synchronous_step() {
     };
     let (bulk, steps) = (point(""), point(", execution = \"message-driven\", iterations = 3"));
     assert_eq!(steps.packets, 3 * bulk.packets);
-    let (bulk, closed) = (bulk.closed.unwrap(), steps.closed.unwrap());
+    let (bulk, closed) = (bulk.closed().unwrap().clone(), steps.closed().unwrap().clone());
     assert_eq!(closed.program.unwrap().program_messages, 3 * 2 * 27);
     assert_eq!(bulk.application, closed.application);
 }

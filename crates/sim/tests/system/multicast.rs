@@ -60,14 +60,23 @@ fn channels_carry_what_the_analysis_expects() {
         let text = network(topology, OUTPUT_QUEUED, workload, measure);
         let system = build(&text).unwrap();
         let (expected, found) = (analyze(&system).unwrap(), result(&text));
-        assert!(!found.saturated, "{text}: {} of {}", found.accepted_load, found.offered_load);
-        let load = found.offered_load;
+        assert!(
+            !found.open().unwrap().saturated,
+            "{text}: {} of {}",
+            found.open().unwrap().accepted_load,
+            found.open().unwrap().offered_load
+        );
+        let load = found.open().unwrap().offered_load;
         for (id, (share, used)) in expected.channel_loads.iter().zip(&found.channel_utilization).enumerate() {
             let wanted = share * load;
             assert!((used - wanted).abs() < 0.05 * wanted + 0.003, "{topology}, channel {id}: {used} for {wanted}");
         }
         // An accepted load is that of the copies over their mean number.
-        assert!((found.accepted_load - load).abs() < 0.03 * load, "{text}: {}", found.accepted_load);
+        assert!(
+            (found.open().unwrap().accepted_load - load).abs() < 0.03 * load,
+            "{text}: {}",
+            found.open().unwrap().accepted_load
+        );
     }
 }
 
@@ -81,7 +90,7 @@ fn an_idle_multicast_takes_as_long_as_the_longest_of_its_paths() {
         let router = format!(r#"kind = "{router}", buffer = "2 packets""#);
         let text = network(r#"kind = "mesh", dims = [3]"#, &router, workload, r#"warm_up = "1 us", max_time = "1 ms""#);
         let found = result(&text);
-        let collective = found.collective.as_ref().unwrap();
+        let collective = found.open().unwrap().collective.as_ref().unwrap();
         let path = |routers: f64| 204.8 + 20.0 + routers * 110.0;
         let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-6;
         assert!(close(collective.operation_time_mean_ns, path(3.0)), "{router}: {collective:?}");
@@ -105,9 +114,13 @@ fn a_switch_saturates_where_its_outputs_do() {
         result(&network(SWITCH, OUTPUT_QUEUED, &workload, measure))
     };
     let all = at(1.0, "");
-    assert!(all.saturated && (0.23..=0.25).contains(&all.accepted_load), "{}", all.accepted_load);
-    assert!(!at(0.22, "").saturated);
-    assert!(!at(0.7, ", senders = 2").saturated);
+    assert!(
+        all.open().unwrap().saturated && (0.23..=0.25).contains(&all.open().unwrap().accepted_load),
+        "{}",
+        all.open().unwrap().accepted_load
+    );
+    assert!(!at(0.22, "").open().unwrap().saturated);
+    assert!(!at(0.7, ", senders = 2").open().unwrap().saturated);
     let bound =
         analyze(&build(&network(SWITCH, OUTPUT_QUEUED, "fanout = { mean = 4 }, load = 0.1", "")).unwrap()).unwrap();
     assert!((bound.throughput_bound - 0.25).abs() < 1e-9 && bound.exact, "{}", bound.throughput_bound);
@@ -122,9 +135,9 @@ fn copies_that_the_sender_makes_take_its_channel_as_often_as_they_are() {
         result(&network(SWITCH, OUTPUT_QUEUED, &workload, measure))
     };
     let (hardware, software) = (run("hardware", 0.2), run("software", 0.2));
-    let time = |found: &PointResult| found.collective.as_ref().unwrap().operation_time_mean_ns.unwrap();
+    let time = |found: &PointResult| found.open().unwrap().collective.as_ref().unwrap().operation_time_mean_ns.unwrap();
     assert!(time(&software) > time(&hardware) + 3.0 * 204.0, "{} and {}", time(&software), time(&hardware));
-    assert!(run("software", 0.3).saturated && !run("hardware", 0.9).saturated);
+    assert!(run("software", 0.3).open().unwrap().saturated && !run("hardware", 0.9).open().unwrap().saturated);
     let bound = |collectives: &str| {
         let workload = format!(r#"fanout = {{ mean = 4 }}, load = 0.1, senders = 1, collectives = "{collectives}""#);
         analyze(&build(&network(SWITCH, OUTPUT_QUEUED, &workload, measure)).unwrap()).unwrap().throughput_bound
@@ -224,7 +237,7 @@ fn trees_on_one_class_stand_still_on_a_torus_where_packets_wait_for_one_another(
         // Up and then down there is no cycle, whatever the router.
         let tree = build(&on(r#"kind = "fat-tree", k = 4, n = 2"#, r#"max_time = "100 us""#)).unwrap();
         let found = sim::run(&tree, &sim::RunOptions::default()).unwrap();
-        assert!(found.accepted_load > 0.01, "{router}: {}", found.accepted_load);
+        assert!(found.open().unwrap().accepted_load > 0.01, "{router}: {}", found.open().unwrap().accepted_load);
     }
 }
 
@@ -260,7 +273,7 @@ fn packets_for_consecutive_nodes_are_as_many_as_there_are_runs() {
                 network(topology, &router, workload, r#"warm_up = "20 us", max_time = "4 ms", precision = 1e-4"#);
             let system = build(&text).unwrap();
             let (expected, found) = (analyze(&system).unwrap(), result(&text));
-            assert!(expected.exact == (topology == SWITCH) && !found.saturated, "{text}");
+            assert!(expected.exact == (topology == SWITCH) && !found.open().unwrap().saturated, "{text}");
             let channels = system.network.plan.channels();
             for sender in 0..8 {
                 let far = |node| if topology == SWITCH { 0 } else { on_tree(sender)(node) };
@@ -270,11 +283,15 @@ fn packets_for_consecutive_nodes_are_as_many_as_there_are_runs() {
                 assert!((load - wanted).abs() < 1e-9, "{topology}, node {sender}: {load} for {wanted}");
             }
             for (id, (share, used)) in expected.channel_loads.iter().zip(&found.channel_utilization).enumerate() {
-                let wanted = share * found.offered_load;
+                let wanted = share * found.open().unwrap().offered_load;
                 assert!((used - wanted).abs() < 0.06 * wanted + 0.003, "{text}, channel {id}: {used} for {wanted}");
             }
-            assert!((found.accepted_load - found.offered_load).abs() < 0.03 * found.offered_load, "{text}");
-            let collective = found.collective.as_ref().unwrap();
+            assert!(
+                (found.open().unwrap().accepted_load - found.open().unwrap().offered_load).abs()
+                    < 0.03 * found.open().unwrap().offered_load,
+                "{text}"
+            );
+            let collective = found.open().unwrap().collective.as_ref().unwrap();
             assert!((collective.fanout_mean - 4.0).abs() < 0.2, "{text}: {collective:?}");
         }
     }
@@ -289,7 +306,7 @@ fn an_idle_multicast_to_two_runs_takes_a_packet_time_more() {
             r#"fanout = {{ mean = 7 }}, load = 0.005, senders = {senders}, injection = "periodic", packet_for = "consecutive""#
         );
         let text = network(SWITCH, OUTPUT_QUEUED, &workload, r#"warm_up = "1 us", max_time = "1 ms""#);
-        let found = result(&text).collective.unwrap().operation_time_mean_ns.unwrap();
+        let found = result(&text).open().unwrap().collective.clone().unwrap().operation_time_mean_ns.unwrap();
         let wanted = runs * 204.8 + 20.0 + 110.0;
         assert!((found - wanted).abs() < 6.0, "{senders}: {found} for {wanted}");
     }
@@ -353,7 +370,7 @@ fn runs_of_messages_are_the_same_bytes_on_any_number_of_threads() {
         let found = run_divided(&system, 1, Grain::Fine);
         assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&found), "{text}");
         let own = found.jobs.iter().find(|job| job.name == "multicasts").unwrap();
-        let operations = own.point.collective.as_ref().unwrap();
+        let operations = own.point.open().unwrap().collective.as_ref().unwrap();
         assert!(operations.operations > 20 && (operations.fanout_mean - 4.0).abs() < 1e-12, "{operations:?}");
         assert_eq!(own.point.packets, 3 * operations.copies, "{text}");
     }

@@ -27,7 +27,7 @@ fn switch(ports: usize, fanout: usize, router: &str, measure: &str) -> String {
 fn throughput(ports: usize, fanout: usize, router: &str) -> f64 {
     // 100,000 slots: a standard error of some 0.1 %.
     let measure = r#"warm_up = "1 ms", precision = 0.004, min_time = "20 ms", max_time = "40 ms""#;
-    result(&switch(ports, fanout, router, measure)).accepted_load * fanout as f64
+    result(&switch(ports, fanout, router, measure)).open().unwrap().accepted_load * fanout as f64
 }
 
 const NO_SPLITTING: &str = r#"kind = "input-queued", arbitration = "random", multicast = { fanout = "no-splitting" }"#;

@@ -30,7 +30,7 @@ fn as_program(operation: &str, algorithm: &str, size: &str, more: &str) -> f64 {
         {more}
         "#
     );
-    result(&text).closed.unwrap().time_ns.unwrap()
+    result(&text).closed().unwrap().clone().time_ns.unwrap()
 }
 
 const NIC: &str = r#"nic = { kind = "ideal", send_overhead = "300 ns", receive_overhead = "200 ns" }"#;
@@ -52,11 +52,14 @@ fn an_operation_alone_takes_as_long_as_that_of_a_program() {
             );
             let found = result(&text);
             let tick = build(&text).unwrap().network.plan.tick().0 as f64 / 1e3;
-            let own = found.collective.unwrap();
+            let own = found.open().unwrap().collective.clone().unwrap();
             let time = own.operation_time_mean_ns.unwrap();
             let expected = as_program(operation, algorithm, size, NIC);
             assert!((-1e-3..=8.0 * tick).contains(&(time - expected)), "{text}{time}, and {expected} as a program");
-            assert!(own.operations > 8 && found.drained && !found.saturated, "{text}{own:?}");
+            assert!(
+                own.operations > 8 && found.open().unwrap().drained && !found.open().unwrap().saturated,
+                "{text}{own:?}"
+            );
             let results = if operation == "reduce" { 1 } else { 6 };
             assert_eq!(own.copies, results * own.operations);
             assert!((own.operation_time_p99_ns.unwrap() - time).abs() <= 0.02 * time);
@@ -84,27 +87,39 @@ fn the_accepted_load_is_what_may_be_under_way() {
         };
         let bound = k * 204.8 / latency;
         let over = found((1.5 * bound).min(1.0));
-        assert!((over.accepted_load / bound - 1.0).abs() < 0.02, "{} of {bound}", over.accepted_load);
+        assert!(
+            (over.open().unwrap().accepted_load / bound - 1.0).abs() < 0.02,
+            "{} of {bound}",
+            over.open().unwrap().accepted_load
+        );
         // Of one group, the least is that of all, in operations as in time.
         assert!(
-            (over.accepted_load_min.unwrap() / over.accepted_load - 1.0).abs() < 0.1,
+            (over.open().unwrap().accepted_load_min.unwrap() / over.open().unwrap().accepted_load - 1.0).abs() < 0.1,
             "{:?}",
-            over.accepted_load_min
+            over.open().unwrap().accepted_load_min
         );
-        assert!(over.saturated && !over.drained);
+        assert!(over.open().unwrap().saturated && !over.open().unwrap().drained);
         let under = found(0.5 * bound);
-        let own = under.collective.unwrap();
+        let own = under.open().unwrap().collective.clone().unwrap();
         // Past saturation the mean is that of the operations that have ended, and grows with the run; the tail is
         // unknown.
-        let of_ended = over.collective.unwrap();
+        let of_ended = over.open().unwrap().collective.clone().unwrap();
         assert!(
             of_ended.operation_time_mean_ns > own.operation_time_mean_ns && of_ended.operation_time_p99_ns.is_none()
         );
         let half = own.operation_time_ci_ns.unwrap();
         assert!(half > 0.0 && half < 0.1 * own.operation_time_mean_ns.unwrap(), "{own:?}");
-        assert!(!under.saturated && under.drained, "{own:?}");
-        assert!(under.accepted_load_min.unwrap() > 0.95 * under.accepted_load, "{:?}", under.accepted_load_min);
-        assert!((under.accepted_load / (0.5 * bound) - 1.0).abs() < 0.05, "{} of {bound}", under.accepted_load);
+        assert!(!under.open().unwrap().saturated && under.open().unwrap().drained, "{own:?}");
+        assert!(
+            under.open().unwrap().accepted_load_min.unwrap() > 0.95 * under.open().unwrap().accepted_load,
+            "{:?}",
+            under.open().unwrap().accepted_load_min
+        );
+        assert!(
+            (under.open().unwrap().accepted_load / (0.5 * bound) - 1.0).abs() < 0.05,
+            "{} of {bound}",
+            under.open().unwrap().accepted_load
+        );
         assert!(own.groups.unwrap().outstanding_waits > 0);
         let expected = 2e6 / 204.8 * 0.5 * bound;
         assert!(own.operations as f64 <= expected * 1.1, "{} of {expected}", own.operations);
@@ -131,9 +146,17 @@ fn groups_share_the_channel_of_a_word_serial_unit_and_not_that_of_line_rate() {
         ))
     };
     let line_rate = found(r#"{ kind = "line-rate" }"#);
-    assert!(!line_rate.saturated && (line_rate.accepted_load / 0.2 - 1.0).abs() < 0.03, "{}", line_rate.accepted_load);
+    assert!(
+        !line_rate.open().unwrap().saturated && (line_rate.open().unwrap().accepted_load / 0.2 - 1.0).abs() < 0.03,
+        "{}",
+        line_rate.open().unwrap().accepted_load
+    );
     let serial = found(r#"{ kind = "word-serial", words_per_cycle = 1000, header_cycles = 0 }"#);
-    assert!(serial.saturated && (serial.accepted_load / 0.125 - 1.0).abs() < 0.01, "{}", serial.accepted_load);
+    assert!(
+        serial.open().unwrap().saturated && (serial.open().unwrap().accepted_load / 0.125 - 1.0).abs() < 0.01,
+        "{}",
+        serial.open().unwrap().accepted_load
+    );
 }
 
 #[test]
@@ -141,7 +164,9 @@ fn late_members_cost_what_they_are_late() {
     // Would catch members that are late together, or all where one is, times that do not count from the begin, laws
     // with another mean, and lateness that is drawn by each member as it likes. Rarely begun, an operation ends as much
     // later as its last member comes.
-    let found = |late: &str| result(&on_switch("allreduce", &format!("{RARE}, {late}"), LONG)).collective.unwrap();
+    let found = |late: &str| {
+        result(&on_switch("allreduce", &format!("{RARE}, {late}"), LONG)).open().unwrap().collective.clone().unwrap()
+    };
     let time = |late: &str| {
         let own = found(late);
         (own.operation_time_mean_ns.unwrap(), own.last_begin_mean_ns)
@@ -164,7 +189,7 @@ fn late_members_cost_what_they_are_late() {
             &format!("{RARE}, late = {{ time = \"3 us\", law = \"{law}\" }}"),
             r#"measure = { warm_up = "0 ns", max_time = "100 ms" }"#,
         );
-        let own = result(&text).collective.unwrap();
+        let own = result(&text).open().unwrap().collective.clone().unwrap();
         let last = own.last_begin_mean_ns.unwrap();
         assert!((last / expected - 1.0).abs() < 0.12, "{law}: {last} for {expected}, of {} operations", own.operations);
     }
@@ -181,7 +206,7 @@ fn partial_sums_that_wait_for_late_members_hold_back_who_may_have_no_more() {
             r#"load = 0.1, late = { time = "40 us", members = 1, law = "exponential" }"#,
             &format!("{limit}\nmeasure = {{ warm_up = \"500 us\", max_time = \"5 ms\" }}"),
         );
-        let own = result(&text).collective.unwrap();
+        let own = result(&text).open().unwrap().collective.clone().unwrap();
         (own.operation_time_mean_ns.unwrap(), own.last_begin_mean_ns.unwrap())
     };
     let (free, last) = time("in_switch = { combine = { kind = \"line-rate\", window = 4096 } }");
@@ -218,10 +243,10 @@ fn groups_are_measured_beside_other_traffic_whatever_the_threads() {
             let alone = run_divided(&system, 1, Grain::Fine);
             assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&alone), "{operation}");
             let own = alone.jobs[0].point.clone();
-            let found = own.collective.unwrap();
-            assert!(own.drained && !own.saturated, "{found:?}");
+            let found = own.open().unwrap().collective.clone().unwrap();
+            assert!(own.open().unwrap().drained && !own.open().unwrap().saturated, "{found:?}");
             assert!(found.groups.is_none_or(|groups| groups.groups_verified && groups.groups == 4));
-            assert!(alone.jobs[1].point.collective.is_none());
+            assert!(alone.jobs[1].point.open().unwrap().collective.is_none());
             found.operation_time_mean_ns.unwrap()
         };
         let (quiet, loaded) = (time(0.01), time(0.7));
@@ -311,8 +336,8 @@ proptest! {
         let system = build(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
         let alone = run_divided(&system, 1, Grain::Fine);
         prop_assert_eq!(as_text(&run_divided(&system, 2, Grain::Exactly(3))), as_text(&alone));
-        let own = alone.collective.unwrap();
-        prop_assert!(alone.drained || alone.saturated, "{}\n{:?}", text, own);
+        let own = alone.open().unwrap().collective.clone().unwrap();
+        prop_assert!(alone.open().unwrap().drained || alone.open().unwrap().saturated, "{}\n{:?}", text, own);
         prop_assert!(own.groups.is_none_or(|groups| groups.groups_verified));
     }
 }

@@ -25,7 +25,7 @@ fn switched(planes: u32, (ports, nic): (u32, &str), program: &str, rest: &str) -
 }
 
 fn end_ns(text: &str) -> f64 {
-    result(text).closed.unwrap().time_ns.unwrap()
+    result(text).closed().unwrap().clone().time_ns.unwrap()
 }
 
 const PATH: f64 = 2500.0;
@@ -203,8 +203,12 @@ fn every_plane_carries_what_one_does() {
         let shares = by_plane(&three, &all.channel_loads);
         assert!(shares.iter().all(|own| *own == alone.channel_loads), "{network:?}");
         let (small, large) = (result(&one), result(&three));
-        assert!((large.accepted_load - small.accepted_load).abs() < 0.02, "{network:?}: {}", large.accepted_load);
-        assert!(large.accepted_load_min.unwrap() > 0.25);
+        assert!(
+            (large.open().unwrap().accepted_load - small.open().unwrap().accepted_load).abs() < 0.02,
+            "{network:?}: {}",
+            large.open().unwrap().accepted_load
+        );
+        assert!(large.open().unwrap().accepted_load_min.unwrap() > 0.25);
         let packets = large.packets as f64 / (3.0 * small.packets as f64) * small.measured_ns / large.measured_ns;
         assert!((packets - 1.0).abs() < 0.05, "{network:?}: {packets}");
         let used = large.channel_utilization.iter().filter(|&&used| used > 0.0).count();
@@ -221,7 +225,7 @@ fn volumes_are_striped() {
             format!("workload = {{ kind = \"exchange\", volume = \"{} B\", packet_size = \"256 B\" }}", 256 * packets);
         experiment((r#"kind = "mesh", dims = [4, 4]"#, ""), (planes, "input-output-queued"), &rest)
     };
-    let (one, three) = (result(&text(1, 4)).closed.unwrap(), result(&text(3, 12)).closed.unwrap());
+    let (one, three) = (result(&text(1, 4)).closed().unwrap().clone(), result(&text(3, 12)).closed().unwrap().clone());
     assert_eq!((three.time_ns, &three.per_rank), (one.time_ns, &one.per_rank));
     let bandwidth = |of: &sim::ClosedResult| of.bandwidth_bytes_per_s.unwrap();
     assert!((bandwidth(&three) / bandwidth(&one) - 3.0).abs() < 1e-9);
@@ -255,7 +259,8 @@ fn time_of_striped_messages_is_explained() {
         "num_ranks 2\nrank 0 {\nsend 16384b to 1 tag 0\n}\nrank 1 {\nrecv 16384b from 0 tag 0\n}",
     );
     let nic = r#"rails = { stripe_above = "0 B" }"#;
-    let closed = result(&switched(4, (2, nic), &goal.program(), "measure = { timeline = true }")).closed.unwrap();
+    let closed =
+        result(&switched(4, (2, nic), &goal.program(), "measure = { timeline = true }")).closed().unwrap().clone();
     let path = closed.critical_path.unwrap();
     assert_eq!(closed.time_ns, Some(PATH + 4.0 * PACKET));
     assert_eq!((path.serialization_ns, path.queueing_ns, path.propagation_ns), (4.0 * PACKET, 0.0, 2400.0));
@@ -276,7 +281,7 @@ fn a_multicast_goes_by_one_plane() {
             experiment((r#"kind = "mesh", dims = [3]"#, ""), (planes, router), rest)
         };
         let (one, four) = (result(&text(1)), result(&text(4)));
-        let [alone, all] = [&one, &four].map(|found| found.collective.as_ref().unwrap());
+        let [alone, all] = [&one, &four].map(|found| found.open().unwrap().collective.as_ref().unwrap());
         // To both other nodes of the line, with nothing else on the way; only copies that cross a crossbar wait for one
         // another, and there for the multicast before, too.
         let [time, on_one] = [all, alone].map(|found| found.operation_time_mean_ns.unwrap());
@@ -297,10 +302,14 @@ fn a_multicast_goes_by_one_plane() {
         // Some 10,000 multicasts on each plane, of 1 to 5 copies: a part in a hundred.
         let (text, short) = (text("4 ms"), text("60 us"));
         let (expected, found) = (analysis(&text), result(&text));
-        assert!(!found.saturated, "{router}");
-        let load = found.offered_load;
-        assert!((found.accepted_load - load).abs() < 0.05 * load, "{router}: {}", found.accepted_load);
-        let fanout = found.collective.as_ref().unwrap().fanout_mean;
+        assert!(!found.open().unwrap().saturated, "{router}");
+        let load = found.open().unwrap().offered_load;
+        assert!(
+            (found.open().unwrap().accepted_load - load).abs() < 0.05 * load,
+            "{router}: {}",
+            found.open().unwrap().accepted_load
+        );
+        let fanout = found.open().unwrap().collective.as_ref().unwrap().fanout_mean;
         assert!((fanout - 3.0).abs() < 0.06, "{router}: {fanout}");
         let shares = by_plane(&text, &expected.channel_loads);
         for (shares, used) in shares.iter().zip(by_plane(&text, &found.channel_utilization)) {

@@ -241,7 +241,7 @@ fn closed_workloads_end_on_every_topology_and_router() {
         let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
         let point = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
         let point = point.unwrap_or_else(|error| panic!("{text}\n{error}"));
-        let found = point.closed.clone().unwrap();
+        let found = point.closed().unwrap().clone();
         let workload = &system.jobs[0].workload;
         if let Some(programs) = workload.programs() {
             return check_ranks(text, &**programs, &point);
@@ -341,8 +341,8 @@ fn multicasts_arrive_at_all_their_members_on_every_topology_and_router() {
         let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
         let point = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
         let point = point.unwrap_or_else(|error| panic!("{text}\n{error}"));
-        let found = point.collective.clone().unwrap();
-        assert!(point.drained && !point.saturated, "{text}\n{point:?}");
+        let found = point.open().unwrap().collective.clone().unwrap();
+        assert!(point.open().unwrap().drained && !point.open().unwrap().saturated, "{text}\n{point:?}");
         assert!(found.operation_time_p99_ns >= found.operation_time_mean_ns, "{text}\n{found:?}");
         assert!(found.groups.as_ref().is_none_or(|groups| groups.groups_verified && groups.groups == 16), "{text}");
         if !text.contains("\"multicast\"") {
@@ -359,7 +359,7 @@ fn multicasts_arrive_at_all_their_members_on_every_topology_and_router() {
         // Of operations of several sizes the larger ones have more copies, and each takes longer.
         let is_longer = found.operation_time_mean_ns > found.completion_mean_ns;
         assert!(is_longer || !text.contains("fixed"), "{text}\n{found:?}");
-        assert!((point.accepted_load - 0.04).abs() < 0.02, "{text}\n{point:?}");
+        assert!((point.open().unwrap().accepted_load - 0.04).abs() < 0.02, "{text}\n{point:?}");
     };
     collective_cells().par_iter().for_each(check);
 }
@@ -415,9 +415,10 @@ fn jobs_end_beside_others_on_every_topology_and_router() {
         let [closed, own, background] = &point.jobs[..] else { panic!("{text}\n{point:?}") };
         for (job, found) in system.jobs.iter().zip([closed, own]) {
             // Not far below 1: who meets whom among its own messages changes too.
-            assert!(found.point.drained && found.slowdown > Some(0.75), "{text}\n{found:?}");
+            let has_ended = found.point.closed().unwrap().time_ns.is_some();
+            assert!(has_ended && found.slowdown > Some(0.75), "{text}\n{found:?}");
             let packets = |programs: &Arc<dyn Programs>| packets_of(&**programs);
-            let phases = found.point.closed.as_ref().unwrap().phases.len();
+            let phases = found.point.closed().unwrap().phases.len();
             let flows = || (0..phases).map(|phase| self::packets(&job.workload.flows(phase))).sum::<u64>();
             assert_eq!(found.point.packets, job.workload.programs().map_or_else(flows, packets), "{text}\n{found:?}");
         }
@@ -477,7 +478,7 @@ fn check_ranks(text: &str, programs: &dyn Programs, point: &PointResult) {
     assert_eq!(point.packets, packets_of(programs), "{text}");
     check_latencies(text, point);
     check_messages(text, point, messages(programs) as usize);
-    let closed = point.closed.as_ref().unwrap();
+    let closed = point.closed().unwrap();
     if let Some(program) = &closed.program {
         assert_eq!(program.program_messages, messages(programs), "{text}");
     }
@@ -519,15 +520,18 @@ fn faults(system: &System, found: &PointResult) -> Option<&'static str> {
         _ => 0.0,
     };
     let faults = [
-        ((found.accepted_load / LOAD - 1.0).abs() > 0.15, "not what is offered"),
-        (found.saturated || !found.drained, "saturated"),
+        ((found.open().unwrap().accepted_load / LOAD - 1.0).abs() > 0.15, "not what is offered"),
+        (found.open().unwrap().saturated || !found.open().unwrap().drained, "saturated"),
         // Some 1300 packets, of which each source's may all take the same path: a standard error of 0.06 routers at
         // most.
         (hops < distance - 0.3, "fewer routers than the shortest path has"),
         (hops > distance + 0.3 + detour, "more routers than the shortest path has"),
         (found.latency_mean_ns < Some(idle - 1e-6), "less than the path has"),
         // By more than chance explains: few packets in bursts that wait for a window differ much from run to run.
-        (found.latency_mean_ns > Some(3.0 * idle + found.latency_ci_ns.unwrap_or(0.0)), "far more than the path has"),
+        (
+            found.latency_mean_ns > Some(3.0 * idle + found.open().unwrap().latency_ci_ns.unwrap_or(0.0)),
+            "far more than the path has",
+        ),
         (messages_differ(found), "messages of one packet that differ from their packets"),
         (least_slowdown(found) < least_allowed(system), "a message that is faster than alone"),
         (series_differs(found), "a series that does not add up to the accepted load"),
@@ -560,7 +564,9 @@ fn series_differs(found: &PointResult) -> bool {
     // most one a node.
     let cut = 2.0 * 256.0 / (1.25 * found.measured_ns);
     let tolerance = if whole * 10_000.0 == found.measured_ns { cut } else { 0.1 * LOAD };
-    found.warm_up_ns != 20_000.0 || whole < 30.0 || (measured - found.accepted_load).abs() > tolerance
+    found.open().unwrap().warm_up_ns != 20_000.0
+        || whole < 30.0
+        || (measured - found.open().unwrap().accepted_load).abs() > tolerance
 }
 
 #[test]

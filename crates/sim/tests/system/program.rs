@@ -60,7 +60,7 @@ impl Drop for ProgramFile {
 }
 
 pub fn per_rank(point: &PointResult) -> Vec<Option<f64>> {
-    point.closed.as_ref().unwrap().per_rank.clone()
+    point.closed().unwrap().per_rank.clone()
 }
 
 /// A message to the next router without its length, in nanoseconds: both overheads, the links and two routers.
@@ -85,7 +85,7 @@ fn a_file_runs_to_the_picosecond() {
     for (end, exact) in ends.iter().zip([100.5 + 1009.0, first + 40.0 + 1009.0, second]) {
         assert!((end.unwrap() - exact).abs() <= 2.0, "{end:?} {exact}");
     }
-    let program = point.closed.unwrap().program.unwrap();
+    let program = point.closed().unwrap().clone().program.unwrap();
     assert_eq!((program.program_messages, program.unexpected_max, program.search_max), (2, 0, 1));
 }
 
@@ -120,7 +120,7 @@ fn long_calculations_are_passed_over_and_change_nothing() {
         let text = experiment(topology, &program.program(), rest);
         let found = result(&text);
         if rest.contains("max_time") {
-            assert_eq!((found.steady, found.sim_time_ns), (false, 2e12), "{rest}");
+            assert_eq!((found.closed().unwrap().time_ns, found.sim_time_ns), (None, 2e12), "{rest}");
         } else {
             let (time, quick) = (time(&found), time(&result(&experiment(topology, &short.program(), rest))));
             assert!((time - quick - 5.0 * (LONG - 1000) as f64).abs() <= 1e-3, "{time} {quick} {rest}");
@@ -144,7 +144,7 @@ fn long_calculations_are_passed_over_and_change_nothing() {
 }
 
 fn time(point: &PointResult) -> f64 {
-    point.closed.as_ref().unwrap().time_ns.unwrap()
+    point.closed().unwrap().time_ns.unwrap()
 }
 
 /// Programs with wildcards, with several ranks a node, by rendezvous and on adaptive routings.
@@ -241,7 +241,7 @@ fn any_number_of_threads_gives_the_same_bytes_of_what_files_say() {
 fn an_incast_waits_in_the_queue_of_its_root() {
     // Would catch receives that are searched from the end, and messages that are not counted.
     let point = result(&experiment(TORUS, r#"{ kind = "incast", message_size = "1 KiB", messages = 2 }"#, ""));
-    let found = point.closed.unwrap();
+    let found = point.closed().unwrap().clone();
     let program = found.program.unwrap();
     assert_eq!((program.program_messages, program.unexpected_max), (2 * 59, 0));
     // All receives are alike: each message meets the first.

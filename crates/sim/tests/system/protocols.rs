@@ -47,7 +47,7 @@ fn messages_within_a_node_take_its_memory() {
         let rest = rest.replace("\"40 ns\"", &format!("\"40 ns\"{keys}"));
         let point = result(&with_nic(&goal.program(), "eager_limit = \"200 B\"", &rest));
         let ends = per_rank(&point);
-        let program = point.closed.unwrap().program.unwrap();
+        let program = point.closed().unwrap().clone().program.unwrap();
         (ends[0].unwrap(), ends[1].unwrap(), program.copied_bytes)
     };
     assert_eq!(run(""), (SEND + 300.0, SEND + 300.0 + 40.0 + 300.0 + RECEIVE, 600));
@@ -64,7 +64,7 @@ fn credits_bound_the_memory_of_unexpected_messages() {
         (0..472).map(|number| format!("r{number}: recv 100b from any\nr{number} requires c\n")).collect();
     let goal = ProgramFile::goal("incast", &format!("num_ranks 60\nrank 0 {{\nc: calc 5000000\n{receives}}}\n{sends}"));
     let unexpected = |keys: &str| {
-        let program = result(&with_nic(&goal.program(), keys, "")).closed.unwrap().program.unwrap();
+        let program = result(&with_nic(&goal.program(), keys, "")).closed().unwrap().clone().program.unwrap();
         (program.unexpected_max, program.unexpected_max_bytes, program.credit_waits)
     };
     assert_eq!(unexpected("eager_credits = 3"), (3 * 59, 3 * 59 * 100, 5 * 59));

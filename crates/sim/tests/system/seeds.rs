@@ -79,11 +79,11 @@ proptest! {
         prop_assert_eq!(&one, &as_text(&run_divided(&system, threads, grain)), "{}", any.text());
         prop_assert_ne!(&one, &digest(&any.with_seed(any.seed ^ 1), 1), "another seed, the same result");
 
-        prop_assert!(!found.saturated && found.drained, "{}{found:?}", any.text());
-        let ratio = found.accepted_load / any.load;
-        let noise = found.accepted_load_ci.unwrap_or(0.0) / any.load;
+        prop_assert!(!found.open().unwrap().saturated && found.open().unwrap().drained, "{}{found:?}", any.text());
+        let ratio = found.open().unwrap().accepted_load / any.load;
+        let noise = found.open().unwrap().accepted_load_ci.unwrap_or(0.0) / any.load;
         prop_assert!((ratio - 1.0).abs() < 0.02 + 3.0 * noise, "{ratio} of what is offered: {}{found:?}", any.text());
-        prop_assert!(found.accepted_load_min.unwrap() <= found.accepted_load * 1.001);
+        prop_assert!(found.open().unwrap().accepted_load_min.unwrap() <= found.open().unwrap().accepted_load * 1.001);
 
         let hops = found.hops_mean.unwrap();
         prop_assert!((1.0..=f64::from(system.network.routing.max_routers())).contains(&hops));
@@ -118,7 +118,7 @@ fn confidence_intervals_hold_the_truth_as_often_as_they_say() {
             ));
             let off = (found.latency_mean_ns.unwrap() - exact_ns(load)).abs();
             assert!(off < 0.1 * exact_ns(load), "seed {seed}: {found:?}");
-            off <= found.latency_ci_ns.unwrap()
+            off <= found.open().unwrap().latency_ci_ns.unwrap()
         });
         let inside = inside.count();
         assert!(inside >= 34, "load {load}: {inside} of 40 intervals hold the truth");

@@ -35,18 +35,22 @@ fn the_series_of_open_traffic_sums_up_to_its_accepted_load() {
         );
         let found = result(&text);
         let own = series(&found);
-        let (begin, end) = (found.warm_up_ns, found.warm_up_ns + found.measured_ns);
+        let (begin, end) = (found.open().unwrap().warm_up_ns, found.open().unwrap().warm_up_ns + found.measured_ns);
         assert_eq!((begin, end), (20_000.0, 148_000.0));
         let mean = sum(&own, begin, end) / found.measured_ns;
-        assert!((mean - found.accepted_load).abs() < 1e-9, "{mean} {}", found.accepted_load);
+        assert!(
+            (mean - found.open().unwrap().accepted_load).abs() < 1e-9,
+            "{mean} {}",
+            found.open().unwrap().accepted_load
+        );
         assert!((lengths(&own)[0], own.interval_ns) == (1000.0, 1000.0));
         assert!((own.time_ns.last().unwrap() - found.sim_time_ns).abs() < 1e-6);
         // Past saturation source queues grow without end, and buffers are full.
         let waits = own.source_wait_max_ns.unwrap();
-        assert_eq!(waits[100] > 10_000.0, found.saturated, "{waits:?}");
+        assert_eq!(waits[100] > 10_000.0, found.open().unwrap().saturated, "{waits:?}");
         let dim0 = own.queues.iter().find(|queue| queue.class == "dim0").unwrap();
         assert_eq!(dim0.channels, 32);
-        assert_eq!(dim0.max_bytes[100] >= 1024, found.saturated, "{:?}", dim0.max_bytes);
+        assert_eq!(dim0.max_bytes[100] >= 1024, found.open().unwrap().saturated, "{:?}", dim0.max_bytes);
     }
 }
 
@@ -69,7 +73,7 @@ fn the_series_of_a_closed_workload_is_its_volume_over_time() {
     );
     let found = result(&text);
     std::fs::remove_file(&graph).unwrap();
-    let (closed, own) = (found.closed.clone().unwrap(), series(&found));
+    let (closed, own) = (found.closed().unwrap().clone(), series(&found));
     let phase = 5.0 + 10.0 + 5.0 + 40.0 * 200.0;
     assert_eq!(closed.time_ns, Some(2.0 * phase));
     let times = [2000.0, 4000.0, 6000.0, 8000.0, phase].map(|time| [time, phase + time]);

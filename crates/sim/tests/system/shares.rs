@@ -11,8 +11,11 @@ fn shares(point: &PointResult, byte: f64) -> Vec<(String, f64)> {
     let classes = point.class_utilization.iter().map(|class| (format!("{} at most", class.class), class.max));
     let hottest = point.hottest_channels.iter().map(|channel| (channel.channel.clone(), channel.utilization));
     let all = point.channel_utilization.iter().map(|&share| ("a channel".to_owned(), share));
-    let accepted = [("accepted".to_owned(), point.accepted_load)];
-    let least = point.accepted_load_min.map(|least| ("the least accepted".to_owned(), least));
+    let throughput = |closed: &sim::ClosedResult| closed.throughput.unwrap();
+    let load = point.open().map_or_else(|| throughput(point.closed().unwrap()), |open| open.accepted_load);
+    let accepted = [("accepted".to_owned(), load)];
+    let least =
+        point.open().and_then(|open| open.accepted_load_min).map(|least| ("the least accepted".to_owned(), least));
     let of_series = |series: &sim::SeriesResult| {
         let mut before = 0.0;
         let each = series.time_ns.iter().zip(&series.accepted_load).map(|(&end, &load)| {

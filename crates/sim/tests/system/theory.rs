@@ -102,9 +102,13 @@ fn fifo_inputs_saturate_where_head_of_line_blocking_says() {
         let measure = r#"warm_up = "1 ms", precision = 0.004, min_time = "40 ms""#;
         let found = result(&switch(ports, &router, &workload, measure));
         let exact = head_of_line_throughput(ports as u8);
-        let error = (found.accepted_load / exact - 1.0).abs();
-        assert!(error < 0.005, "N = {ports}, {arbitration}: {} instead of {exact}", found.accepted_load);
-        assert!(found.saturated, "{found:?}");
+        let error = (found.open().unwrap().accepted_load / exact - 1.0).abs();
+        assert!(
+            error < 0.005,
+            "N = {ports}, {arbitration}: {} instead of {exact}",
+            found.open().unwrap().accepted_load
+        );
+        assert!(found.open().unwrap().saturated, "{found:?}");
     }
 }
 
@@ -131,7 +135,7 @@ fn waits_as_an_output_queue(load: f64, min_time: &str) {
     let exact = (n - 1.0) / n * load / (2.0 * (1.0 - load));
     let waited = (found.latency_mean_ns.unwrap() - IDLE_NS) / SLOT_NS;
     assert!((waited / exact - 1.0).abs() < 0.02, "load {load}: waits {waited} slots instead of {exact}");
-    assert!(!found.saturated, "load {load}");
+    assert!(!found.open().unwrap().saturated, "load {load}");
 }
 
 #[test]
@@ -215,7 +219,11 @@ fn islip_fills_a_switch_under_uniform_traffic() {
         for iterations in ["", ", iterations = 1"] {
             let measure = r#"warm_up = "20 ms", max_time = "60 ms""#;
             let found = result(&switch(ports, &format!("{router}{iterations}"), "load = 1.0", measure));
-            assert!(found.accepted_load > 0.99, "N = {ports}{iterations}: {}", found.accepted_load);
+            assert!(
+                found.open().unwrap().accepted_load > 0.99,
+                "N = {ports}{iterations}: {}",
+                found.open().unwrap().accepted_load
+            );
         }
     }
 }
@@ -240,7 +248,10 @@ fn a_crossbar_with_speed_up_comes_near_output_queues() {
             r#"kind = "input-output-queued", buffer = "512 packets", output_buffer = "64 packets",
                speedup = {speedup}, arbitration = "random""#
         );
-        result(&switch(8, &router, "load = 1.0", r#"warm_up = "5 ms", max_time = "50 ms""#)).accepted_load
+        result(&switch(8, &router, "load = 1.0", r#"warm_up = "5 ms", max_time = "50 ms""#))
+            .open()
+            .unwrap()
+            .accepted_load
     };
     let (one, four) = (at(1), at(4));
     let exact = head_of_line_throughput(8);
@@ -270,7 +281,7 @@ fn where_one_packet_may_be_under_way_the_round_trip_of_its_credit_sets_the_rate(
             let serialization_ns = if router == "shared-buffer" { 0.0 } else { serialization_ns };
             // The injection channel's round trip is the longer one: it binds.
             let exact = SLOT_NS / (150.0 + 90.0 + 150.0 + serialization_ns);
-            let found = result(&text).accepted_load;
+            let found = result(&text).open().unwrap().accepted_load;
             assert!((found / exact - 1.0).abs() < 1e-3, "{router}, {name}: {found} instead of {exact}");
         }
     }
@@ -290,9 +301,17 @@ fn a_backlogged_source_sends_as_fast_as_its_channel_whatever_its_weight() {
              {placement}\nworkload = {{ kind = \"traffic\", load = 1.0, injection = \"backlogged\", pattern = {pattern} }}"
         );
         let found = result(&text);
-        assert!(found.accepted_load <= 1.0 && found.accepted_load > 0.999, "{}", found.accepted_load);
-        assert!(found.accepted_load_min.unwrap() <= 1.0 && found.accepted_load_min.unwrap() > 0.999, "{found:?}");
-        assert!(!found.saturated, "{found:?}");
+        assert!(
+            found.open().unwrap().accepted_load <= 1.0 && found.open().unwrap().accepted_load > 0.999,
+            "{}",
+            found.open().unwrap().accepted_load
+        );
+        assert!(
+            found.open().unwrap().accepted_load_min.unwrap() <= 1.0
+                && found.open().unwrap().accepted_load_min.unwrap() > 0.999,
+            "{found:?}"
+        );
+        assert!(!found.open().unwrap().saturated, "{found:?}");
         let analysis = analyze(&build(&text).unwrap()).unwrap();
         assert!((analysis.throughput_bound - 1.0).abs() < 1e-12);
         let full = |loads: &[f64]| loads.iter().filter(|&&load| (load - 1.0).abs() < 2e-3).count();

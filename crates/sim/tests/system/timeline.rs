@@ -4,7 +4,7 @@
 use crate::common::{ROUTERS, build, digest, digest_of, result};
 use crate::program::{PROGRAMS, ProgramFile, TORUS, experiment};
 use fabric::Grain;
-use sim::{BreakdownRanks, ClosedResult, CriticalPathResult, PointResult};
+use sim::{BreakdownRanks, ClosedResult, CriticalPathResult, KindResult, PointResult};
 
 const TIMELINE: &str = "measure = { timeline = true }";
 
@@ -35,7 +35,7 @@ fn a_transmission_of_more_than_2_to_the_32_ticks_is_whole() {
         "#,
         goal.program()
     );
-    let path = result(&text).closed.unwrap().critical_path.unwrap();
+    let path = result(&text).closed().unwrap().clone().critical_path.unwrap();
     assert_eq!(of_path(&path), [0, 0, 33_554_432_000, 2 * 20_003, 90_000, 0]);
 }
 
@@ -45,7 +45,7 @@ fn closed(name: &str, goal: &str, nic: &str) -> ClosedResult {
     let text = experiment(TORUS, &goal.program(), TIMELINE);
     let keys =
         ["eager_limit = \"10000 B\", control_size = \"100 B\"", nic].join(if nic.is_empty() { "" } else { ", " });
-    result(&text.replace("\"503 ns\" }", &format!("\"503 ns\", {keys} }}"))).closed.unwrap()
+    result(&text.replace("\"503 ns\" }", &format!("\"503 ns\", {keys} }}"))).closed().unwrap().clone()
 }
 
 fn ps(ns: f64) -> u64 {
@@ -142,7 +142,7 @@ fn an_incast_queues_for_the_channel_of_its_root() {
     let program = r#"{ kind = "incast", message_size = "1000 B", messages = 1 }"#;
     let switch = r#"{ kind = "single-switch", ports = 9 }"#;
     let point = result(&experiment(switch, program, TIMELINE));
-    let closed = point.closed.unwrap();
+    let closed = point.closed().unwrap().clone();
     let path = closed.critical_path.unwrap();
     let class = |name: &str| path.classes.iter().find(|class| class.class == name).unwrap();
     let (injection, ejection) = (class("injection"), class("ejection"));
@@ -153,7 +153,7 @@ fn an_incast_queues_for_the_channel_of_its_root() {
 }
 
 fn is_complete(point: &PointResult, text: &str) {
-    let closed = point.closed.as_ref().unwrap();
+    let closed = point.closed().unwrap();
     let time = ps(closed.time_ns.unwrap());
     for rank in 0..closed.per_rank.len() {
         let parts = of_rank(closed, rank);
@@ -212,7 +212,7 @@ fn parts_add_up_on_every_network_and_do_not_depend_on_threads() {
         let text = format!("{}{node}", text.replace("nic = { ", &format!("nic = {{ {nic}")));
         let found = result(&text);
         is_complete(&found, &text);
-        let noise = found.closed.unwrap().breakdown.unwrap().mean.noise_ns;
+        let noise = found.closed().unwrap().clone().breakdown.unwrap().mean.noise_ns;
         assert_eq!(noise > 0.0, !node.is_empty(), "{text}");
     }
 }
@@ -232,7 +232,7 @@ fn operations_in_switches_have_their_place_in_a_timeline() {
         let placement = "placement = { strategy = \"random\", processes_per_node = 2 }";
         let text = experiment(networks[index % networks.len()], &program, &format!("{placement}\n{TIMELINE}"));
         let point = result(&text);
-        let closed = point.closed.as_ref().unwrap();
+        let closed = point.closed().unwrap();
         let time = ps(closed.time_ns.unwrap());
         for rank in 0..closed.per_rank.len() {
             let parts = of_rank(closed, rank);
@@ -282,7 +282,7 @@ fn a_timeline_changes_nothing_else() {
     // Would catch a log that changes an order, and records where none are asked for.
     let text = experiment(TORUS, PROGRAMS[0], TIMELINE);
     let mut with = result(&text);
-    let closed = with.closed.as_mut().unwrap();
+    let KindResult::Closed(closed) = &mut with.kind else { panic!("{text}") };
     let known = [closed.breakdown.take().is_some(), closed.critical_path.take().is_some()];
     assert!(known == [true, true] && closed.timeline.take().is_some());
     let mut without = result(&text.replace(TIMELINE, ""));
@@ -318,7 +318,7 @@ fn of_several_jobs_each_has_its_own_time() {
     let text = format!("{text}\n{}{}", job("one", ""), job("two", "start = \"7 us\""));
     let point = result(&text);
     for job in &point.jobs {
-        let closed = job.point.closed.as_ref().unwrap();
+        let closed = job.point.closed().unwrap();
         let path = closed.critical_path.as_ref().unwrap();
         assert_eq!(path.unresolved_ns, 0.0);
         let all = ps(path.computing_ns + path.overhead_ns + path.network_ns);

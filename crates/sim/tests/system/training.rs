@@ -42,6 +42,6 @@ fn any_division_gives_the_same_bytes() {
             assert_eq!(digest_of(&text, threads, grain), expected, "{threads} threads, {grain:?}: {text}");
         }
         let point = result(&experiment(topology, &training("overlap = true"), rest));
-        assert!(point.closed.unwrap().program.unwrap().program_messages > 500, "too little to compare");
+        assert!(point.closed().unwrap().clone().program.unwrap().program_messages > 500, "too little to compare");
     }
 }

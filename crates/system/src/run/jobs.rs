@@ -7,7 +7,7 @@ use crate::system::System;
 use crate::workloads::{RunTotals, sent};
 use ::network::{Network, Sample};
 use measure::Series;
-use measure::{JobResult, PointResult, SeriesResult};
+use measure::{ClosedResult, JobResult, KindResult, OpenResult, PointResult, SeriesResult};
 
 /// Returns the result of one job.
 pub(super) fn of(
@@ -31,7 +31,7 @@ pub(super) fn of(
 
 /// Returns the slowdown of a job: its time, or mean latency, relative to a run alone.
 pub(super) fn slowdown(together: &PointResult, alone: &PointResult) -> Option<f64> {
-    let measure = |point: &PointResult| match &point.closed {
+    let measure = |point: &PointResult| match point.closed() {
         Some(closed) => closed.time_ns,
         None => point.latency_mean_ns,
     };
@@ -50,24 +50,45 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &RunTotals) -
     };
     let most = |of: fn(&PointResult) -> f64| points.iter().map(of).fold(0.0, f64::max);
     let used = utilization(system, points);
-    PointResult {
+    let ends = |closed: &ClosedResult| closed.time_ns.is_some();
+    let all = |of_open: fn(&OpenResult) -> bool, of_closed: fn(&ClosedResult) -> bool| {
+        let holds = |point: &PointResult| match &point.kind {
+            KindResult::Open(open) => of_open(open),
+            KindResult::Closed(closed) => of_closed(closed),
+        };
+        system.jobs.iter().zip(points).all(|(job, point)| job.background || holds(point))
+    };
+    let open = OpenResult {
         offered_load: system.load(),
-        accepted_load: accepted(system, points.iter().map(|point| point.accepted_load)),
+        accepted_load: accepted(system, points.iter().map(delivered)),
+        saturated: points.iter().filter_map(PointResult::open).any(|open| open.saturated),
+        steady: all(|open| open.steady, ends),
+        converged: all(|open| open.converged, |_| true),
+        drained: all(|open| open.drained, ends),
+        warm_up_ns: most(|point| point.open().map_or(0.0, |open| open.warm_up_ns)),
+        ..OpenResult::default()
+    };
+    PointResult {
+        kind: KindResult::Open(open),
         latency_mean_ns: mean(|point| point.latency_mean_ns),
         latency_max_ns: points.iter().filter_map(|point| point.latency_max_ns).reduce(f64::max),
         nic_overhead_ns: system.nic_overhead_ns(),
         hops_mean: mean(|point| point.hops_mean),
-        saturated: points.iter().any(|point| point.saturated),
-        steady: system.jobs.iter().zip(points).all(|(job, point)| job.background || point.steady),
-        converged: system.jobs.iter().zip(points).all(|(job, point)| job.background || point.converged),
-        drained: system.jobs.iter().zip(points).all(|(job, point)| job.background || point.drained),
         packets,
         packet_hops: points.iter().map(|point| point.packet_hops).sum(),
-        warm_up_ns: most(|point| point.warm_up_ns),
         measured_ns: most(|point| point.measured_ns),
         sim_time_ns: network.ns(totals.end),
         wall_s: totals.wall_s,
         ..PointResult::of_channels(network, used)
+    }
+}
+
+/// Returns the load that a job delivered: its accepted load, or the throughput of a workload that finishes. NaN if
+/// nothing could have arrived.
+fn delivered(point: &PointResult) -> f64 {
+    match &point.kind {
+        KindResult::Open(open) => open.accepted_load,
+        KindResult::Closed(closed) => closed.throughput.unwrap_or(f64::NAN),
     }
 }
 
@@ -106,8 +127,8 @@ fn length_of_union(mut intervals: Vec<(f64, f64)>) -> f64 {
 
 /// Returns the period in which the bytes of a job are counted, in nanoseconds.
 fn counted(network: &Network, job: &Job, point: &PointResult) -> (f64, f64) {
-    if point.closed.is_none() {
-        return (point.warm_up_ns, point.sim_time_ns);
+    if let Some(open) = point.open() {
+        return (open.warm_up_ns, point.sim_time_ns);
     }
     let start = network.ns(job.span.start);
     (start, start + point.measured_ns)

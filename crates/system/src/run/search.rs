@@ -4,7 +4,7 @@ use super::outcome::{RunError, RunOptions};
 use super::simulate;
 use crate::progress::Phase;
 use crate::system::System;
-use measure::{PointResult, Warning};
+use measure::{KindResult, PointResult, Warning};
 use units::KeyError;
 
 /// Finds the largest load that a system carries, by bisection, and returns the measurements at that load.
@@ -27,7 +27,7 @@ pub fn search(system: &System, options: &RunOptions) -> Result<PointResult, RunE
     options.progress.begin_run(0, runs);
     let mut best = simulate(&at_load(system, 1.0)?, options)?;
     let mut most = carried_by(&best);
-    if !best.saturated {
+    if !is_saturated(&best) {
         options.progress.begin_run(0, 1);
         options.progress.set(Phase::Done, 1.0);
         return Ok(found(best, (1.0, 1.0)));
@@ -40,7 +40,7 @@ pub fn search(system: &System, options: &RunOptions) -> Result<PointResult, RunE
         options.progress.begin_run(run, runs);
         let load = f64::midpoint(low, high);
         let result = simulate(&at_load(system, load)?, options)?;
-        if result.saturated {
+        if is_saturated(&result) {
             if carried_by(&result).0 > most.0 {
                 most = carried_by(&result);
             }
@@ -54,9 +54,14 @@ pub fn search(system: &System, options: &RunOptions) -> Result<PointResult, RunE
     Ok(result)
 }
 
+/// Returns whether the network is saturated.
+fn is_saturated(result: &PointResult) -> bool {
+    result.open().is_some_and(|open| open.saturated)
+}
+
 /// Returns the least accepted load of a source, and the offered load.
 fn carried_by(result: &PointResult) -> (f64, f64) {
-    (result.accepted_load_min.unwrap_or(0.0), result.offered_load)
+    result.open().map_or((0.0, 0.0), |open| (open.accepted_load_min.unwrap_or(0.0), open.offered_load))
 }
 
 /// Factor by which the accepted load beyond the found load must exceed it for the search to be doubted.
@@ -64,7 +69,7 @@ const MORE_BEYOND: f64 = 1.05;
 
 /// Warns if the network carried more at a load beyond the one that was found.
 fn carries_more_beyond(result: &PointResult, (most, load): (f64, f64)) -> Option<Warning> {
-    let found = result.saturation_load?;
+    let found = result.open()?.saturation_load?;
     (most > MORE_BEYOND * found).then(|| Warning {
         kind: "not-monotone",
         key: "measure.search",
@@ -82,9 +87,11 @@ pub fn most_runs(resolution: f64) -> u32 {
 }
 
 fn found(mut result: PointResult, bracket: (f64, f64)) -> PointResult {
-    // The ends of the measured interval may add a packet. No network carries more than is offered.
-    result.saturation_load = result.accepted_load_min.map(|least| least.min(result.offered_load));
-    result.saturation_bracket = Some(bracket);
+    if let KindResult::Open(open) = &mut result.kind {
+        // The ends of the measured interval may add a packet. No network carries more than is offered.
+        open.saturation_load = open.accepted_load_min.map(|least| least.min(open.offered_load));
+        open.saturation_bracket = Some(bracket);
+    }
     result
 }
 

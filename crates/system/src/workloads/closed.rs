@@ -8,7 +8,7 @@ use super::RunContext;
 use ::network::{Feature, Network, Packets};
 use measure::MessageTimes;
 use measure::Series;
-use measure::{ClosedResult, Latencies, PointResult, channels};
+use measure::{ClosedResult, KindResult, Latencies, PointResult, channels};
 
 /// Smallest number of slots between two polls of a closed workload.
 const POLL_INTERVAL: u64 = 256;
@@ -83,7 +83,7 @@ pub(super) struct Ending {
     pub wall_s: f64,
 }
 
-/// Returns the result of a closed workload.
+/// Returns the result of a closed workload, with its throughput.
 pub(super) fn result(
     context: &RunContext,
     counted: &ClosedCounts,
@@ -97,27 +97,21 @@ pub(super) fn result(
     let latency = Latencies::of(latency, network);
     let used = channels::utilization(network, channels, ticks.max(f64::MIN_POSITIVE));
     let ns = ending.time as f64 / 1e3;
-    let accepted = if capacity > 0.0 { counted.arrived() as f64 / capacity } else { 0.0 };
+    let throughput = if capacity > 0.0 { counted.arrived() as f64 / capacity } else { 0.0 };
     let is_measured = ending.finished || counts.bytes > 0;
     PointResult {
-        offered_load: 1.0,
-        accepted_load: if is_measured { accepted } else { f64::NAN },
+        kind: KindResult::Closed(ClosedResult { throughput: is_measured.then_some(throughput), ..closed }),
         latency_mean_ns: latency.mean,
         latency_p50_ns: latency.p50,
         latency_p99_ns: latency.p99,
         latency_max_ns: latency.max,
         nic_overhead_ns: context.nic_overhead_ns,
         hops_mean: (counts.packets > 0).then(|| counts.hops as f64 / counts.packets as f64),
-        steady: ending.finished,
-        converged: true,
-        drained: ending.finished,
         packets: counts.packets,
         packet_hops: ending.packet_hops,
-        warm_up_ns: 0.0,
         measured_ns: ns,
         sim_time_ns: ns,
         wall_s: ending.wall_s,
-        closed: Some(closed),
         messages: messages.as_ref().map(|messages| messages.result(ending.finished)),
         series: series.result(network, ending.rate * ending.offered, ending.senders),
         ..PointResult::of_channels(network, used)

@@ -418,6 +418,7 @@ impl WorkloadRun for VolumesRun {
         let closed = ClosedResult {
             time_ns: finished.then(|| ns(time)),
             bandwidth_bytes_per_s: counted.bandwidth(ns(time), finished),
+            throughput: None,
             per_rank: (0..volumes.tasks())
                 .map(|task| finished.then(|| ns(of_node(volumes.placement.node(TaskId(task))))))
                 .collect(),

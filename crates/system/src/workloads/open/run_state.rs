@@ -19,7 +19,7 @@ use ::network::traffic::{GroupTrees, JobTraffic, OpenTraffic, OpenTrafficSpec};
 use ::network::{Machine, Part};
 use measure::Series;
 use measure::{Arrived, MessageTimes};
-use measure::{Latencies, PointResult, channels};
+use measure::{KindResult, Latencies, OpenResult, PointResult, channels};
 
 /// Batches in one observation of the sources' accepted loads: the longest step of a run.
 const BATCHES_AN_OBSERVATION: usize = 8;
@@ -407,29 +407,33 @@ impl WorkloadRun for OpenRun {
         let accepted_load = if is_measured { accepted.mean.min(1.0) } else { f64::NAN };
         let least = self.sources.least(self.open.load(), accepted_load).filter(|_| is_measured);
         let used = channels::utilization(network, &self.found.channels, (totals.end - self.measured.0).max(1) as f64);
-        PointResult {
+        let open = OpenResult {
             offered_load: self.open.load(),
             accepted_load,
             accepted_load_ci: finite(accepted.half_width),
             accepted_load_min: least,
-            latency_mean_ns: latency.mean,
             latency_ci_ns: finite(ns(network, interval.half_width)),
+            saturated: self.saturated,
+            steady: self.settled && self.converged && self.drained,
+            converged: self.converged,
+            drained: self.drained,
+            warm_up_ns: network.ns(self.measured.0),
+            collective: self.operations.as_ref().map(|operations| operations.result(network, self.drained)),
+            ..OpenResult::default()
+        };
+        PointResult {
+            kind: KindResult::Open(open),
+            latency_mean_ns: latency.mean,
             latency_p50_ns: latency.p50,
             latency_p99_ns: latency.p99,
             latency_max_ns: latency.max,
             nic_overhead_ns: self.context.nic_overhead_ns,
             hops_mean: (packets > 0).then(|| hops as f64 / packets as f64),
-            saturated: self.saturated,
-            steady: self.settled && self.converged && self.drained,
-            converged: self.converged,
-            drained: self.drained,
             packets,
             packet_hops: totals.packet_hops,
-            warm_up_ns: network.ns(self.measured.0),
             measured_ns: network.ns(self.measured.1 - self.measured.0),
             sim_time_ns: network.ns(totals.end),
             wall_s: totals.wall_s,
-            collective: self.operations.as_ref().map(|operations| operations.result(network, self.drained)),
             messages: self.messages.as_ref().map(|messages| messages.result(self.drained)),
             series: self.found.series.result(network, self.capacity / self.context.batch as f64, self.senders),
             ..PointResult::of_channels(network, used)

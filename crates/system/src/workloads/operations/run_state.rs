@@ -22,7 +22,7 @@ use ::network::Packets;
 use ::network::traffic::JobTraffic;
 use ::network::{Machine, Part};
 use measure::Series;
-use measure::{Latencies, PointResult, channels};
+use measure::{KindResult, Latencies, OpenResult, PointResult, channels};
 
 /// Stage of the run. `check_at` is the number of batches at the next decision; times are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -387,27 +387,31 @@ impl WorkloadRun for OperationsRun {
         let groups = of_groups(&self.found.counts, (served, self.ranks.offload_limits), (network, time));
         let collective = self.counters.result(self.time(), (self.drained, self.timing.late.is_some()), groups);
         let finite = |value: f64| value.is_finite().then_some(value);
-        PointResult {
+        let open = OpenResult {
             offered_load: self.load,
             accepted_load: if self.batches.is_empty() { f64::NAN } else { accepted.mean.min(1.0) },
             accepted_load_ci: finite(accepted.half_width),
             accepted_load_min: self.least(accepted.mean),
+            saturated: self.saturated,
+            steady: self.settled && self.converged && self.drained,
+            converged: self.converged,
+            drained: self.drained,
+            warm_up_ns: network.ns(self.measured.0),
+            collective: Some(collective),
+            ..OpenResult::default()
+        };
+        PointResult {
+            kind: KindResult::Open(open),
             latency_mean_ns: latency.mean,
             latency_p50_ns: latency.p50,
             latency_p99_ns: latency.p99,
             latency_max_ns: latency.max,
             hops_mean: (packets > 0).then(|| self.found.hops as f64 / packets as f64),
-            saturated: self.saturated,
-            steady: self.settled && self.converged && self.drained,
-            converged: self.converged,
-            drained: self.drained,
             packets,
             packet_hops: totals.packet_hops,
-            warm_up_ns: network.ns(self.measured.0),
             measured_ns: network.ns(self.measured.1.saturating_sub(self.measured.0)),
             sim_time_ns: network.ns(totals.end),
             wall_s: totals.wall_s,
-            collective: Some(collective),
             series: self.found.series.result(network, self.bytes_per_tick(), self.program.set.groups.len()),
             ..PointResult::of_channels(network, used)
         }

@@ -366,6 +366,7 @@ impl WorkloadRun for RanksRun {
         let closed = ClosedResult {
             time_ns: last.map(|_| ns(time)),
             bandwidth_bytes_per_s: counted.bandwidth(ns(time), last.is_some()),
+            throughput: None,
             per_rank: ended.ranks.iter().map(|end| end.map(|end| ns(end.saturating_sub(start)))).collect(),
             phases: Vec::new(),
             application: ranks.measured.steps().map(Steps::application),
