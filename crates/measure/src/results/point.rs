@@ -76,14 +76,14 @@ pub struct PointResult {
 #[serde(untagged)]
 pub enum KindResult {
     /// Workload without an end, or several jobs together.
-    Open(OpenResult),
+    Open(Box<OpenResult>),
     /// Workload that finishes.
-    Closed(ClosedResult),
+    Closed(Box<ClosedResult>),
 }
 
 impl Default for KindResult {
     fn default() -> Self {
-        Self::Open(OpenResult::default())
+        Self::Open(Box::default())
     }
 }
 

@@ -120,7 +120,7 @@ fn a_model_of_its_own_carries_phases() {
     // Would catch a question that presumes packets, routes or the delay model.
     let system = build("workload = { kind = \"exchange\", dims = [4, 4], volume = \"1000 B\" }").unwrap();
     let point = run(&system, &RunOptions::default()).unwrap();
-    let closed = point.closed.unwrap();
+    let closed = point.closed().unwrap();
     let times: Vec<f64> = closed.phases.iter().map(|phase| phase.time_ns.unwrap()).collect();
     assert_eq!((times, closed.time_ns), (vec![5000.0; 2], Some(10_000.0)));
     assert_eq!((point.packet_hops, point.latency_max_ns), (0, Some(5000.0)));

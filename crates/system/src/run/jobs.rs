@@ -69,7 +69,7 @@ pub(super) fn sum(system: &System, points: &[PointResult], totals: &RunTotals) -
         ..OpenResult::default()
     };
     PointResult {
-        kind: KindResult::Open(open),
+        kind: KindResult::Open(Box::new(open)),
         latency_mean_ns: mean(|point| point.latency_mean_ns),
         latency_max_ns: points.iter().filter_map(|point| point.latency_max_ns).reduce(f64::max),
         nic_overhead_ns: system.nic_overhead_ns(),

@@ -100,7 +100,7 @@ pub(super) fn result(
     let throughput = if capacity > 0.0 { counted.arrived() as f64 / capacity } else { 0.0 };
     let is_measured = ending.finished || counts.bytes > 0;
     PointResult {
-        kind: KindResult::Closed(ClosedResult { throughput: is_measured.then_some(throughput), ..closed }),
+        kind: KindResult::Closed(Box::new(ClosedResult { throughput: is_measured.then_some(throughput), ..closed })),
         latency_mean_ns: latency.mean,
         latency_p50_ns: latency.p50,
         latency_p99_ns: latency.p99,

@@ -422,7 +422,7 @@ impl WorkloadRun for OpenRun {
             ..OpenResult::default()
         };
         PointResult {
-            kind: KindResult::Open(open),
+            kind: KindResult::Open(Box::new(open)),
             latency_mean_ns: latency.mean,
             latency_p50_ns: latency.p50,
             latency_p99_ns: latency.p99,

@@ -401,7 +401,7 @@ impl WorkloadRun for OperationsRun {
             ..OpenResult::default()
         };
         PointResult {
-            kind: KindResult::Open(open),
+            kind: KindResult::Open(Box::new(open)),
             latency_mean_ns: latency.mean,
             latency_p50_ns: latency.p50,
             latency_p99_ns: latency.p99,
