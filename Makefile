@@ -8,7 +8,7 @@ SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Carg
 # Properties are tested on the same random inputs on every machine; another seed draws others.
 export PROPTEST_RNG_SEED ?= 2026
 
-.PHONY: all demo test test-programs test-times test-long test-interleavings lint lint-rust lint-python format api docs wheel lock clean
+.PHONY: all demo test test-programs test-times test-long test-interleavings bench lint lint-rust lint-python format api docs wheel lock clean
 all: $(VENV)/.built
 
 $(BIN)/python:
@@ -59,6 +59,10 @@ test-long: all $(VENV)/.dev
 # The threads of one run in every order in which they may interleave (loom): the barrier and the pool of the engine.
 test-interleavings:
 	RUSTFLAGS='--cfg loom' cargo test -p cutthrough-engine --lib --locked --target-dir target/loom loom_
+
+# Instructions of a packet-hop against benches/instructions.json; needs valgrind. `make bench RECORD=--record` records them.
+bench: | $(BIN)/python
+	$(BIN)/python benches/instructions.py $(RECORD)
 
 lint: lint-rust lint-python
 

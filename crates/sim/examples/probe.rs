@@ -1,7 +1,8 @@
 //! A bare probe of the engine's speed: no warm-up, no statistics beyond the counters.
 //!
 //! `probe TOPOLOGY LOAD SLOTS [simple|real] [ROUTER]`: `simple` is a slot of 1 ns, a slot a link and deep buffers;
-//! ROUTER is keys of a `[router]` section, such as `'kind = "input-output-queued", vcs = 4'`.
+//! ROUTER is keys of a `[router]` section, such as `'kind = "input-output-queued", vcs = 4'`. The packet-hops in all,
+//! from time 0 on, are those to which `benches/instructions.py` relates instructions.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, missing_docs, reason = "a tool for developers")]
 use std::sync::Arc;
 use std::time::Instant;
@@ -95,18 +96,20 @@ impl WithRouters for Probe<'_> {
 fn measure<R: Routers>(net: &str, slot: u64, slots: u64, mut p: Partition<R, OpenTraffic>, plan: &Plan) {
     let mut context = WorkerContext::new(Counters::new(plan.topology().nodes()), 1);
     p.run_until(slot * slots / 10, &mut context);
-    context.counters.take_batches(0);
+    let before: u64 = context.counters.take_batches(0).iter().map(|batch| batch.transmissions).sum();
     let start = Instant::now();
     p.run_until(slot * slots, &mut context);
     let wall = start.elapsed().as_secs_f64();
     let b = context.counters.take_batches(0)[0];
     println!(
-        "{net}: {} packets, {:.2} hops, {:.2} Mhops/s, mean latency {:.1} ns, accepted {:.4}, in flight {}",
+        "{net}: {} packets, {:.2} hops, {:.2} Mhops/s, mean latency {:.1} ns, accepted {:.4}, in flight {}, \
+         {} packet-hops in all",
         b.packets,
         b.hops as f64 / b.packets as f64,
         b.hops as f64 / wall / 1e6,
         b.latency as f64 / b.packets as f64 * plan.tick().0 as f64 / 1e3,
         b.packets as f64 / f64::from(plan.topology().nodes()) / (slots as f64 * 0.9),
         context.counters.in_flight,
+        before + b.transmissions,
     );
 }
