@@ -54,10 +54,17 @@ SPEED = (
 H4 = ("dragonfly.toml", (1_000, 4_000))
 DRAGONFLY = (
     Work("dragonfly h4 0.1, 1056 nodes", *H4, LOAD_01, "dragonfly_h4.cfg", ">= 12 M/s"),
-    Work("same, 0.5", *H4, {}, "dragonfly_h4.cfg", ">= 14 M/s, >= 20x"),
-    Work("same, 0.5, packets of 16 flits", *H4, DRAGONFLY_FLITS, "dragonfly_h4_flits.cfg", ">= 150 M/s, >= 100x", 16),
+    Work("dragonfly h4 0.5, 1056 nodes", *H4, {}, "dragonfly_h4.cfg", ">= 14 M/s, >= 20x"),
     Work(
-        "same, shift by a group, Valiant, 0.5",
+        "dragonfly h4 0.5, packets of 16 flits",
+        *H4,
+        DRAGONFLY_FLITS,
+        "dragonfly_h4_flits.cfg",
+        ">= 150 M/s, >= 100x",
+        16,
+    ),
+    Work(
+        "dragonfly h4 0.5, shift by a group, Valiant",
         "dragonfly.toml",
         (2_000, 3_000),
         VALIANT,
@@ -72,7 +79,14 @@ DRAGONFLY = (
         "dragonfly_h8.cfg",
         ">= 10 M/s, <= 250 MB",
     ),
-    Work("same, 0.5", "dragonfly.toml", (200, 200), H8, "dragonfly_h8.cfg", ">= 10 M/s, >= 40x, <= 400 MB"),
+    Work(
+        "dragonfly h8 0.5, 16512 nodes",
+        "dragonfly.toml",
+        (200, 200),
+        H8,
+        "dragonfly_h8.cfg",
+        ">= 10 M/s, >= 40x, <= 400 MB",
+    ),
 )
 THREADS = (
     Work("16-ary 3-tree 0.5, 4096 nodes", "fat_tree.toml", (500, 1_500), TREE_16X3, target=">= 1.7x"),
