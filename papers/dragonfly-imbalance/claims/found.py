@@ -29,15 +29,17 @@ class Found:
         """Returns whether a run exists."""
         return "/".join(name) in self.results
 
-    def value(self, *name: str, quantity: str = "accepted_load") -> float:
-        """Returns a quantity of a run, as a mean over seeds."""
+    def value(self, *name: str, quantity: str = "") -> float:
+        """Returns a quantity of a run, as a mean over seeds. Default: as for `values`."""
         values = self.values(*name, quantity=quantity)
         return sum(values) / len(values)
 
-    def values(self, *name: str, quantity: str = "accepted_load") -> list[float]:
-        """Returns a quantity of a run, for each seed."""
+    def values(self, *name: str, quantity: str = "") -> list[float]:
+        """Returns a quantity of a run, for each seed. Default: the accepted load, or the throughput of an exchange."""
         results = self.results["/".join(name)]
-        return [float(point[quantity]) for point in results.replicas or results]
+        points = results.replicas or results
+        own = quantity or ("throughput" if "throughput" in points[0] else "accepted_load")
+        return [float(point[own]) for point in points]
 
     def accepted(self, pattern: str, series: str, size: Size) -> Measured:
         """Returns accepted load with half of its 95 % interval: over seeds, or of the only run.
