@@ -13,6 +13,7 @@ use super::kinds;
 use super::language::Language;
 use super::locate::{Source, Sources, find};
 use super::place::Place;
+use super::relations;
 use super::schema::{Key, Shape, TableShape};
 use super::seeds;
 use super::sweep::{Axis, LABEL, SweptKey, axes, steps};
@@ -376,8 +377,12 @@ fn point<L: Language>(
     if let Some(fault) = validate::faults(L::shape(), &tree, L::missing(&tree)).into_iter().min_by_key(first) {
         return Err(fault);
     }
-    let spec: L::Spec =
-        serde_json::from_value(tree.to_json()).map_err(|error| ConfigError::new(None, "", error.to_string()))?;
+    let wrong = |error: serde_json::Error| ConfigError::new(None, "", error.to_string());
+    let spec: L::Spec = serde_json::from_value(tree.to_json()).map_err(wrong)?;
+    let values = serde_json::to_value(&spec).map_err(wrong)?;
+    if let Some(fault) = relations::faults::<L>(&spec, &values, &tree).into_iter().min_by_key(first) {
+        return Err(fault);
+    }
     if let Some((path, message)) = L::contradiction(&spec) {
         return Err(ConfigError::new(find(&tree, &path), path, message));
     }

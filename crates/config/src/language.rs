@@ -1,18 +1,33 @@
 //! What a user of this crate says of its files.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::schema::TableShape;
 use super::sweep::Axis;
 use super::tree::Table;
 
+/// A fact about a file that rules of the schema name, because no single key states it.
+#[derive(Debug)]
+pub struct Fact<T> {
+    /// The fact as a noun phrase, as rules name it.
+    pub phrase: &'static str,
+    /// Remedy where the fact is required, as one sentence without a full stop. Empty if the phrase says it.
+    pub help: &'static str,
+    /// Returns whether the fact holds at a point.
+    pub holds: fn(&T) -> bool,
+}
+
 /// Keys of a file, and the rules among them that their schema does not state.
 pub trait Language {
     /// The file at one point of its sweep.
-    type Spec: DeserializeOwned;
+    type Spec: DeserializeOwned + Serialize + 'static;
 
     /// Keys whose values may name files. Included files name them relative to their own folder.
     const FILE_KEYS: &'static [&'static str];
+
+    /// Facts that rules of the schema name.
+    const FACTS: &'static [Fact<Self::Spec>];
 
     /// Returns the shape of a file; see [`crate::shape_of`].
     fn shape() -> &'static TableShape;
@@ -29,7 +44,6 @@ pub trait Language {
     /// Takes keys out of the sweep that a point determines by itself. Returns whether the axes have changed.
     fn prune(root: &mut Table, axes: &mut Vec<Axis>) -> bool;
 
-    /// Returns the first pair of keys that are each valid but contradict one another: the path of the key to show, and
-    /// the message.
+    /// Returns the first contradiction that no rule of the schema states: the path of the key to show, and the message.
     fn contradiction(spec: &Self::Spec) -> Option<(String, String)>;
 }

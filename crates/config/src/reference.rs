@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::rule::Rule;
 use super::schema::{Choice, Key, Kind, ListShape, Name, Shape, TableShape};
 use super::validate::{quantity_range, range};
 
@@ -15,8 +16,10 @@ pub struct SectionDoc {
     pub list: bool,
     /// Key that selects the kind, and the kind, such as `kind` and `output-queued`. `None` if the section has no kinds.
     pub kind: Option<(String, String)>,
-    /// Documentation text of the section.
+    /// Documentation text of the section. It ends with the rules.
     pub doc: String,
+    /// Sentences on what the section, or this kind of it, requires or excludes.
+    pub rules: Vec<String>,
     /// Lines of a file with the section. `None` if its keys suffice as an example.
     pub example: Option<String>,
     /// What to do if no kind fits. `None` if the section has no kinds.
@@ -42,8 +45,10 @@ pub struct KeyDoc {
     pub range: Option<String>,
     /// Allowed words. Empty if the values are not words.
     pub values: Vec<ValueDoc>,
-    /// Documentation text of the key.
+    /// Documentation text of the key. It ends with the rules.
     pub doc: String,
+    /// Sentences on what the key requires, excludes, or is limited by.
+    pub rules: Vec<String>,
 }
 
 /// Documentation of a word that a key accepts.
@@ -76,14 +81,15 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
         section: path.to_owned(),
         list: false,
         kind: kind.map(|(choice, kind)| (choice.tag.clone(), kind.name.name.clone())),
-        doc: kind.map_or(&shape.doc, |(_, kind)| &kind.name.doc).clone(),
+        doc: ruled(kind.map_or(&shape.doc, |(_, kind)| &kind.name.doc), &shape.rules),
+        rules: sentences(&shape.rules),
         example: given(&shape.example),
         otherwise: kind.and_then(|(choice, _)| given(&choice.otherwise)),
         keys: shape.keys.iter().filter(scalar).map(key_doc).collect(),
     });
     for key in shape.keys.iter().filter(|key| is_section(&key.shape)) {
         let path = if path.is_empty() { key.name.clone() } else { format!("{path}.{}", key.name) };
-        nested(&key.shape, &path, &key.doc, sections);
+        nested(&key.shape, &path, (&key.doc, &key.rules), sections);
     }
     for key in &shape.keys {
         if let Shape::List(ListShape { items, .. }) = &key.shape
@@ -94,7 +100,8 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
                 section: if path.is_empty() { key.name.clone() } else { format!("{path}.{}", key.name) },
                 list: true,
                 kind: None,
-                doc: shape.doc.clone(),
+                doc: ruled(&shape.doc, &key.rules),
+                rules: sentences(&key.rules),
                 example: given(&shape.example),
                 otherwise: None,
                 keys,
@@ -104,22 +111,22 @@ fn table(shape: &TableShape, path: &str, kind: Option<(&Choice, &Kind)>, section
     if let Some(others) = &shape.others
         && is_section(others)
     {
-        nested(others, &format!("{path}.NAME"), "", sections);
+        nested(others, &format!("{path}.NAME"), ("", &[]), sections);
     }
 }
 
-fn nested(shape: &Shape, path: &str, doc: &str, sections: &mut Vec<SectionDoc>) {
+fn nested(shape: &Shape, path: &str, (doc, rules): (&str, &[Rule]), sections: &mut Vec<SectionDoc>) {
     match shape {
         Shape::Table(shape) => {
             let doc = if doc.is_empty() { shape.doc.clone() } else { doc.to_owned() };
-            table(&TableShape { doc, ..shape.clone() }, path, None, sections);
+            table(&TableShape { doc, rules: rules.to_vec(), ..shape.clone() }, path, None, sections);
         }
         Shape::Choice(choice) => {
             for kind in &choice.kinds {
                 table(&kind.table, path, Some((choice, kind)), sections);
             }
         }
-        Shape::Either(shapes) => shapes.iter().for_each(|shape| nested(shape, path, doc, sections)),
+        Shape::Either(shapes) => shapes.iter().for_each(|shape| nested(shape, path, (doc, rules), sections)),
         _ => {}
     }
 }
@@ -145,8 +152,18 @@ fn key_doc(key: &Key) -> KeyDoc {
         example: given(&key.example),
         range: range_of(&key.shape).filter(|range| !range.is_empty()),
         values: words(&key.shape).into_iter().map(|name| ValueDoc { name: name.name, doc: name.doc }).collect(),
-        doc: key.doc.clone(),
+        doc: ruled(&key.doc, &key.rules),
+        rules: sentences(&key.rules),
     }
+}
+
+fn sentences(rules: &[Rule]) -> Vec<String> {
+    rules.iter().map(Rule::sentence).collect()
+}
+
+/// Returns a documentation text with the rules that follow from the schema.
+fn ruled(doc: &str, rules: &[Rule]) -> String {
+    std::iter::once(doc.to_owned()).chain(sentences(rules)).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns `text`, or `None` if it is empty.
@@ -176,7 +193,9 @@ fn range_of(shape: &Shape) -> Option<String> {
     match shape {
         Shape::Integer(bounds) => Some(range(bounds)),
         Shape::Number(bounds) => Some(range(bounds)),
-        Shape::Quantity(quantity) if quantity.bounds.min.is_some() => Some(quantity_range(quantity)),
+        Shape::Quantity(quantity) if quantity.bounds.min.or(quantity.bounds.max).is_some() => {
+            Some(quantity_range(quantity))
+        }
         Shape::List(list) => range_of(&list.items),
         Shape::Either(shapes) => shapes.iter().find_map(range_of),
         _ => None,

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use units::{Bandwidth, Bytes, Capacity, QuantityError, Time};
 
+use super::rule::Rule;
+
 /// The whole file: the experiment of a point, and the values of other points.
 #[derive(JsonSchema)]
 #[schemars(rename = "FileSpec")]
@@ -168,6 +170,8 @@ pub struct TableShape {
     pub(crate) doc: String,
     /// Lines of a file with the table. Empty if its keys suffice as examples.
     pub(crate) example: String,
+    /// Rules of the kind that has the table.
+    pub(crate) rules: Vec<Rule>,
     pub(crate) keys: Vec<Key>,
     /// Shape of the values of keys with other names. `None` if other keys are refused.
     pub(crate) others: Option<Box<Shape>>,
@@ -182,6 +186,7 @@ pub(crate) struct Key {
     pub example: String,
     pub required: bool,
     pub default: Option<Json>,
+    pub rules: Vec<Rule>,
 }
 
 #[derive(Clone, Debug)]
@@ -221,6 +226,7 @@ pub(crate) struct Quantity {
     pub example: String,
     pub bounds: Bounds<u64>,
     pub parse: fn(&str) -> Result<u64, QuantityError>,
+    pub written: fn(u64) -> String,
 }
 
 #[derive(Clone, Debug)]
@@ -256,25 +262,31 @@ impl<T: PartialOrd + Copy> Bounds<T> {
 fn quantities() -> &'static [Quantity] {
     static ALL: LazyLock<Vec<Quantity>> = LazyLock::new(|| {
         vec![
-            quantity::<Time>(|text| Time::from_str(text).map(|time| time.0)),
-            quantity::<Bytes>(|text| Bytes::from_str(text).map(|size| size.0)),
-            quantity::<Bandwidth>(|text| Bandwidth::from_str(text).map(|bandwidth| bandwidth.0)),
-            quantity::<Capacity>(|text| {
-                Capacity::from_str(text).map(|depth| match depth {
-                    Capacity::Packets(packets) => u64::from(packets),
-                    Capacity::Bytes(bytes) => bytes.0,
-                })
-            }),
+            quantity::<Time>(|text| Time::from_str(text).map(|time| time.0), |time| Time(time).to_string()),
+            quantity::<Bytes>(|text| Bytes::from_str(text).map(|size| size.0), |size| Bytes(size).to_string()),
+            quantity::<Bandwidth>(
+                |text| Bandwidth::from_str(text).map(|bandwidth| bandwidth.0),
+                |bandwidth| Bandwidth(bandwidth).to_string(),
+            ),
+            quantity::<Capacity>(
+                |text| {
+                    Capacity::from_str(text).map(|depth| match depth {
+                        Capacity::Packets(packets) => u64::from(packets),
+                        Capacity::Bytes(bytes) => bytes.0,
+                    })
+                },
+                |depth| depth.to_string(),
+            ),
         ]
     });
     &ALL
 }
 
-fn quantity<T: JsonSchema>(parse: fn(&str) -> Result<u64, QuantityError>) -> Quantity {
+fn quantity<T: JsonSchema>(parse: fn(&str) -> Result<u64, QuantityError>, written: fn(u64) -> String) -> Quantity {
     let schema = T::json_schema(&mut SchemaGenerator::default()).to_value();
     let example = schema.pointer("/examples/0");
     let (what, example) = (text(schema.get("format")), text(example));
-    Quantity { what, example, bounds: Bounds { min: None, max: None }, parse }
+    Quantity { what, example, bounds: Bounds { min: None, max: None }, parse, written }
 }
 
 fn text(value: Option<&Json>) -> String {
@@ -329,12 +341,14 @@ impl Converter<'_> {
             let default = schema.get("default").filter(|default| !default.is_null()).cloned();
             let required = required.contains(&name.as_str());
             let (shape, example) = (self.shape(schema, depth + 1), text(schema.get(EXAMPLE)));
-            Key { name: name.clone(), doc: doc(schema), shape, example, required, default }
+            let rules = Rule::all_of(schema);
+            Key { name: name.clone(), doc: doc(schema), shape, example, required, default, rules }
         };
         let keys = schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(key).collect();
         let others = schema.get("additionalProperties").filter(|others| others.is_object());
         let others = others.map(|others| Box::new(self.shape(others, depth + 1)));
-        TableShape { doc: doc(schema), example: text(schema.get(EXAMPLE)), keys, others }
+        let rules = Rule::all_of(schema);
+        TableShape { doc: doc(schema), example: text(schema.get(EXAMPLE)), rules, keys, others }
     }
 
     /// Replaces a reference by its definition. Keys beside the reference override the definition's; the properties of

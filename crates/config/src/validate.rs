@@ -429,17 +429,19 @@ fn quantity_words(quantity: &Quantity) -> String {
 pub(crate) fn quantity_range(quantity: &Quantity) -> String {
     match (quantity.bounds.min, quantity.bounds.max) {
         (Some((1, true)), None) => "greater than 0".into(),
-        _ => format!("{} (in the smallest unit)", range(&quantity.bounds)),
+        (min, max) => {
+            let written = |bound: Option<(u64, bool)>| bound.map(|(value, itself)| ((quantity.written)(value), itself));
+            range(&Bounds { min: written(min), max: written(max) })
+        }
     }
 }
 
 /// Returns bounds in words, for messages of the form "it must be ...".
-pub(crate) fn range<T: Copy + Display + PartialOrd>(bounds: &Bounds<T>) -> String {
+pub(crate) fn range<T: Display>(Bounds { min, max }: &Bounds<T>) -> String {
     let least =
-        bounds.min.map(|(min, itself)| if itself { format!("at least {min}") } else { format!("greater than {min}") });
-    let most =
-        bounds.max.map(|(max, itself)| if itself { format!("at most {max}") } else { format!("less than {max}") });
-    match (bounds.min, bounds.max) {
+        min.as_ref().map(|(min, itself)| format!("{} {min}", if *itself { "at least" } else { "greater than" }));
+    let most = max.as_ref().map(|(max, itself)| format!("{} {max}", if *itself { "at most" } else { "less than" }));
+    match (min, max) {
         (Some((min, true)), Some((max, true))) => format!("from {min} to {max}"),
         _ => [least, most].into_iter().flatten().collect::<Vec<_>>().join(" and "),
     }

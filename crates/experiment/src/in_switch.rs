@@ -49,6 +49,7 @@ pub struct InSwitchSpec {
     pub low_latency: Option<LowLatencySpec>,
     /// Limits of combining operations larger than `low_latency.max_message`. They use packets of the full size. Few
     /// groups stream at a time.
+    #[schemars(extend("x-rules" = ["requires in_switch.low_latency.max_message: all operations are small without it"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streaming: Option<StreamingSpec>,
     /// Treatment of a group for which routers do not have room, by any of these limits.
@@ -62,7 +63,8 @@ pub struct InSwitchSpec {
     /// again. Every run counts contributions, with or without elements.
     #[serde(skip_serializing_if = "is_false")]
     pub verify: bool,
-    /// Elements of packets and their combination. Requires `verify = true`.
+    /// Elements of packets and their combination.
+    #[schemars(extend("x-rules" = ["requires in_switch.verify = true"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elements: Option<ElementsSpec>,
 }
@@ -78,7 +80,7 @@ fn is_false(value: &bool) -> bool {
 #[schemars(extend("x-example" = "[in_switch.low_latency]\nsegment = \"256 B\"\nmax_message = \"4 KiB\""))]
 pub struct LowLatencySpec {
     /// Largest packet of a small operation. Each packet occupies a partial sum. Default, and maximum: the packet size.
-    #[schemars(extend("minimum" = 1))]
+    #[schemars(extend("minimum" = 1, "x-rules" = ["at most in_switch.low_latency.max_message"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segment: Option<Bytes>,
     /// Largest `size` of a small operation. Larger operations follow `in_switch.streaming` or, without that section,
@@ -98,11 +100,11 @@ pub struct LowLatencySpec {
 pub struct StreamingSpec {
     /// Number of groups that may stream through a router. They are reserved before the run in the order of groups, as
     /// SHARP locks a tree for a job. Default: no limit.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("x-rules" = ["at most in_switch.groups_per_router"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups_per_router: Option<u32>,
     /// Number of streams of a group that may be in progress at once. Small operations do not count.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("x-rules" = ["at most in_switch.outstanding_operations"]))]
     pub outstanding_operations: u32,
 }
 
@@ -139,37 +141,6 @@ pub enum CombineOrderSpec {
 }
 
 impl InSwitchSpec {
-    /// Returns the first pair of contradictory keys of the section: the path of the key to show, and the message.
-    pub(crate) fn contradiction(&self) -> Option<(String, String)> {
-        let found = |key: &str, message: String| Some((format!("in_switch.{key}"), message));
-        if self.elements.is_some() && !self.verify {
-            let message = "`in_switch.elements` is what packets carry with `in_switch.verify = true`";
-            return found("elements", message.to_owned());
-        }
-        let small = self.low_latency.clone().unwrap_or_default();
-        if let (Some(segment), Some(most)) = (small.segment, small.max_message)
-            && segment > most
-        {
-            let message = format!("{segment} is more than the largest small operation has: `max_message` is {most}");
-            return found("low_latency.segment", message);
-        }
-        let streaming = self.streaming.as_ref()?;
-        if small.max_message.is_none() {
-            let message = "without `in_switch.low_latency.max_message` every operation is small, and none is a stream";
-            return found("streaming", message.to_owned());
-        }
-        let more = |own: Option<u32>, all: Option<u32>| own.zip(all).filter(|(own, all)| own > all);
-        let contradiction = |key: &str, (own, all): (u32, u32)| {
-            let message = format!("{own} streams are more than `in_switch.{key}` allows of all: {all}");
-            found(&format!("streaming.{key}"), message)
-        };
-        if let Some(pair) = more(streaming.groups_per_router, self.groups_per_router) {
-            return contradiction("groups_per_router", pair);
-        }
-        let pair = more(Some(streaming.outstanding_operations), self.outstanding_operations);
-        pair.and_then(|pair| contradiction("outstanding_operations", pair))
-    }
-
     /// Returns the size of the largest small operation, in bytes.
     pub fn largest_small(&self) -> u64 {
         self.low_latency.as_ref().and_then(|own| own.max_message).map_or(u64::MAX, |bytes| bytes.0)

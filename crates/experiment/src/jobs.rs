@@ -7,8 +7,8 @@ use units::Time;
 use crate::place::PlaceSpec;
 use crate::workload::WorkloadSpec;
 
-/// Latest start and end of a job: 1000 s.
-const LATEST: Time = Time(1_000_000_000_000_000);
+/// Latest start and end of a job in ps: 1000 s.
+const LATEST: u64 = 1_000_000_000_000_000;
 
 /// An example of two jobs, as TOML.
 const EXAMPLE: &str = r#"[[job]]
@@ -31,20 +31,22 @@ pub struct JobSpec {
     /// Name of the job in results and in paths of keys: letters, digits, `-` and `_`.
     #[schemars(extend("x-example" = "\"victim\""))]
     pub name: String,
-    /// Nodes of the job, in order, such as "0-35,40". Other jobs may use them too. Excludes `node_count`. Default: all
-    /// nodes, unless `node_count` is given.
+    /// Nodes of the job, in order, such as "0-35,40". Other jobs may use them too. Default: all nodes, unless
+    /// `node_count` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-example" = "\"0-35,40\""))]
     pub nodes: Option<String>,
     /// Number of nodes of the job. It gets the first nodes that no earlier job has, in the order in which its placement
-    /// takes nodes. Excludes `nodes`.
-    #[schemars(range(min = 1))]
+    /// takes nodes.
+    #[schemars(range(min = 1), extend("x-rules" = ["excludes job.nodes"]))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_count: Option<u32>,
     /// Simulated time at which the job starts.
+    #[schemars(extend("maximum" = LATEST))]
     #[serde(default)]
     pub start: Time,
     /// Simulated time from which the job generates no more messages. Default: no end.
+    #[schemars(extend("maximum" = LATEST, "x-rules" = ["above job.start"]))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Time>,
     /// Whether the run may end before the job does. A background job continues while any foreground job runs.
@@ -57,7 +59,7 @@ pub struct JobSpec {
     pub placement: PlaceSpec,
 }
 
-/// Returns the first contradiction between jobs that are each valid: the path of the key to show, and the message.
+/// Returns the first fault of jobs that no rule beside a key states: the path of the key to show, and the message.
 pub(crate) fn contradiction(jobs: &[JobSpec]) -> Option<(String, String)> {
     let named = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     for (index, job) in jobs.iter().enumerate() {
@@ -68,21 +70,6 @@ pub(crate) fn contradiction(jobs: &[JobSpec]) -> Option<(String, String)> {
         }
         if jobs[..index].iter().any(|other| other.name == job.name) {
             return Some((at("name"), format!("there are two jobs `{}`: each needs a name of its own", job.name)));
-        }
-        if job.nodes.is_some() && job.node_count.is_some() {
-            let message = "`nodes` and `node_count` cannot both be given: either which nodes, or how many";
-            return Some((at("node_count"), message.into()));
-        }
-        if job.start > LATEST {
-            return Some((at("start"), format!("{} is too late: at most {LATEST}", job.start)));
-        }
-        match job.end {
-            Some(end) if end > LATEST => return Some((at("end"), format!("{end} is too late: at most {LATEST}"))),
-            Some(end) if end <= job.start => {
-                let message = format!("`end` ({end}) is not after `start` ({}): the job would send nothing", job.start);
-                return Some((at("end"), message));
-            }
-            _ => {}
         }
     }
     if jobs.len() > fabric::MAX_JOBS {

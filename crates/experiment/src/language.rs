@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
-use config::{Axis, Entry, Language, Node, SectionDoc, Table, TableShape, Value};
+use config::{Axis, Entry, Fact, Language, Node, SectionDoc, Table, TableShape, Value};
 use routing::RoutingSpec;
 use serde_json::Value as Json;
 
+use crate::facts::FACTS;
 use crate::spec::ExperimentSpec;
 use crate::{nic_presets, searched};
 
@@ -23,6 +24,8 @@ impl Language for ExperimentLanguage {
     type Spec = ExperimentSpec;
 
     const FILE_KEYS: &'static [&'static str] = &FILE_KEYS;
+
+    const FACTS: &'static [Fact<ExperimentSpec>] = &FACTS;
 
     fn shape() -> &'static TableShape {
         static SHAPE: LazyLock<TableShape> = LazyLock::new(config::shape_of::<ExperimentSpec>);

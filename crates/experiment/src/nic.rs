@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, Bytes, Time};
 
+use crate::facts::RANKS;
 use crate::nic_collectives::NicCollectivesSpec;
-use crate::nic_parts::{BusSpec, CopySpec, DmaSpec, Matcher, MatchingSpec, PioSpec, RegistrationSpec};
+use crate::nic_parts::{BusSpec, CopySpec, DmaSpec, MatchingSpec, PioSpec, RegistrationSpec};
 use crate::nic_presets::PRESETS;
-use crate::rails::{ConnectionModeSpec, ConnectionsSpec, RailsSpec};
+use crate::rails::{ConnectionsSpec, RailsSpec};
 
 /// Network interface of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +20,7 @@ pub enum NicSpec {
     /// from the network's.
     Ideal(HostSpec),
     /// LogGP: overheads occupy the processor; gaps per message and per byte occupy the interface, at the sender and at
-    /// the receiver. Ranks only.
+    /// the receiver.
     Loggp(LoggpNicSpec),
     /// PathScale's InfiniPath of 2005: the processor writes all data, matches and makes progress; no connections.
     /// Preset of `loggp`.
@@ -128,64 +129,6 @@ impl NicSpec {
         [bus, gap].into_iter().flatten().min()
     }
 
-    /// Returns the first pair of contradictory keys: the path of the key to show, and the message. `ranks`: whether any
-    /// workload has ranks that send and receive. `on_nic`: whether interfaces execute the collective operations of any
-    /// workload.
-    pub(crate) fn contradiction(&self, ranks: bool, on_nic: bool) -> Option<(String, String)> {
-        let HostSpec { occupies, progress, interrupt_cost, eager_limit, eager_credits, rails, .. } = self.host();
-        let of_ranks = [
-            ("kind", self.parts().is_some()),
-            ("poll_overhead", self.host().poll_overhead.is_some()),
-            ("eager_limit", eager_limit.is_some()),
-            ("eager_credits", eager_credits.is_some()),
-            ("occupies", *occupies == Some(true)),
-            ("rails", rails.is_some()),
-        ];
-        if let Some((key, _)) = of_ranks.into_iter().find(|(_, written)| *written && !ranks) {
-            let what = if key == "kind" { format!("`nic.kind` = \"{}\"", self.kind()) } else { format!("`nic.{key}`") };
-            let message = format!(
-                "{what} is for ranks that send and receive: only workloads of kind \"benchmark\" and \"program\", and \
-                 message-driven applications, have them"
-            );
-            return Some((format!("nic.{key}"), message));
-        }
-        let progress_alone = progress.is_some_and(|progress| progress != ProgressSpec::Independent) && !self.occupies();
-        let searched = self.parts().and_then(|nic| nic.matching.as_ref());
-        let (key, message) = match () {
-            () if self.host().collectives.is_some() && !on_nic => (
-                "collectives",
-                "`nic.collectives` is of interfaces that carry collective operations out; it goes with `workload.collectives = \"nic\"`",
-            ),
-            () if on_nic && searched.is_some_and(|own| own.on == Matcher::Host && own.per_entry.0 > 0) => (
-                "matching.on",
-                "an interface that carries collective operations out searches its own queues: with `workload.collectives = \"nic\"` only \
-                 \"nic\" is allowed",
-            ),
-            () if self.host().control_size.is_some() && !self.host().has_control() => (
-                "control_size",
-                "`nic.control_size` is of messages that ask first, and of credits; it goes with `nic.eager_limit` or \
-                 `nic.eager_credits`",
-            ),
-            () if self.host().without_credit.is_some() && eager_credits.is_none() => (
-                "without_credit",
-                "`nic.without_credit` is of eager messages that find no credit; it goes with `nic.eager_credits`",
-            ),
-            () if self.host().rendezvous.is_some() && eager_limit.is_none() => {
-                ("rendezvous", "`nic.rendezvous` is of messages that ask first; it goes with `nic.eager_limit`")
-            }
-            () if progress_alone => (
-                "progress",
-                "`nic.progress` is when the processor does library work; overheads that are latency take none: set \
-                 `nic.occupies = true`",
-            ),
-            () if interrupt_cost.is_some() && self.progress() != ProgressSpec::Interrupt => {
-                ("interrupt_cost", "`nic.interrupt_cost` goes with `nic.progress = \"interrupt\"`")
-            }
-            () => return self.parts().and_then(LoggpNicSpec::contradiction),
-        };
-        Some((format!("nic.{key}"), message.into()))
-    }
-
     /// Returns the times of the interface, by key.
     pub fn times(&self) -> Vec<(&'static str, Time)> {
         let host = self.host();
@@ -234,46 +177,58 @@ pub struct HostSpec {
     /// the receiver.
     pub receive_overhead: Time,
     /// Time of a call that polls without waiting (a test or a non-blocking probe), whether or not it finds a message.
-    /// Default: 0. Ranks only.
+    /// Default: 0.
+    #[schemars(extend("x-rules" = RANKS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_overhead: Option<Time>,
     /// Whether overheads occupy the processor of their rank, which then does one thing at a time. Otherwise overheads
-    /// are latency. Default: `false` for the kind "ideal", `true` for all others. Ranks only.
+    /// are latency. Default: `false` for the kind "ideal", `true` for all others.
+    #[schemars(extend("x-rules" = ["requires ranks that send and receive if nic.occupies = true"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occupies: Option<bool>,
     /// When the progress engine of a rank runs: receives messages, and reads and answers rendezvous requests. Default:
     /// "calls" if overheads occupy processors, otherwise "independent".
+    #[schemars(extend("x-rules" = [
+        "requires overheads that occupy processors if nic.progress = calls",
+        "requires overheads that occupy processors if nic.progress = interrupt"
+    ]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressSpec>,
-    /// Processor time of an interrupt of a calculation. Requires `progress = "interrupt"`. Default: 0.
+    /// Processor time of an interrupt of a calculation. Default: 0.
+    #[schemars(extend("x-rules" = ["requires nic.progress = interrupt"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupt_cost: Option<Time>,
     /// Eager limit. Larger messages use the rendezvous protocol, whose control messages pay both overheads. Default: no
-    /// limit (all messages are eager). Ranks only.
+    /// limit (all messages are eager).
+    #[schemars(extend("x-rules" = RANKS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_limit: Option<Bytes>,
-    /// Side that moves the data in the rendezvous protocol. Requires `eager_limit`. Default: "write".
+    /// Side that moves the data in the rendezvous protocol. Default: "write".
+    #[schemars(extend("x-rules" = ["requires nic.eager_limit: only larger messages use the protocol"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rendezvous: Option<RendezvousSpec>,
     /// Eager credits: number of eager messages that a rank may have sent to one peer on another node and that the peer
     /// has not received. `without_credit` determines what happens to further messages. A control message returns a
-    /// credit. Default: no limit. Ranks only.
-    #[schemars(range(min = 1))]
+    /// credit. Default: no limit.
+    #[schemars(range(min = 1), extend("x-rules" = RANKS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eager_credits: Option<u32>,
-    /// Protocol of an eager message that finds no credit. Requires `eager_credits`. Default: "wait".
+    /// Protocol of an eager message that finds no credit. Default: "wait".
+    #[schemars(extend("x-rules" = ["requires nic.eager_credits"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_credit: Option<WithoutCreditSpec>,
-    /// Size of a control message: of the rendezvous protocol, or a credit. Requires `eager_limit` or `eager_credits`.
-    /// Default: 32 B, or the packet size if that is less.
+    /// Size of a control message: of the rendezvous protocol, or a credit. Default: 32 B, or the packet size if that is
+    /// less.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 1))]
+    #[schemars(extend("minimum" = 1, "x-rules" = ["requires nic.eager_limit or nic.eager_credits"]))]
     pub control_size: Option<Bytes>,
     /// Rails (planes of `topology.planes`) that messages take. Default: round-robin, with messages above 16 KiB
-    /// striped. Ranks only.
+    /// striped.
+    #[schemars(extend("x-rules" = RANKS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rails: Option<RailsSpec>,
-    /// Times of collective operations on the processor of the interface. Requires `workload.collectives = "nic"`.
+    /// Times of collective operations on the processor of the interface.
+    #[schemars(extend("x-rules" = ["requires workload.collectives = nic"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collectives: Option<NicCollectivesSpec>,
 }
@@ -346,7 +301,7 @@ pub enum ProgressSpec {
 /// LogGP network interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-#[schemars(extend("additionalProperties" = false))]
+#[schemars(extend("additionalProperties" = false, "x-rules" = RANKS))]
 pub struct LoggpNicSpec {
     /// Keys that all kinds share.
     #[serde(flatten)]
@@ -369,6 +324,7 @@ pub struct LoggpNicSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matching: Option<MatchingSpec>,
     /// Programmed input and output (PIO): the processor writes data to the interface.
+    #[schemars(extend("x-rules" = ["requires nic.pio.limit if nic.dma: otherwise no message is left for DMA engines"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pio: Option<PioSpec>,
     /// DMA engines: the interface reads data from memory.
@@ -381,56 +337,15 @@ pub struct LoggpNicSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bus: Option<BusSpec>,
     /// Registration of memory with the interface.
+    #[schemars(extend("x-rules" = [
+        "requires nic.eager_limit: only messages of the rendezvous protocol need registered memory",
+        "excludes nic.matching.on = nic: such an interface handles the rendezvous protocol without processors"
+    ]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registration: Option<RegistrationSpec>,
     /// Connections of ranks, for an interface with connected transports. Default: no connections are needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionsSpec>,
-}
-
-impl LoggpNicSpec {
-    /// Returns the first pair of contradictory parts: the path of the key to show, and the message.
-    fn contradiction(&self) -> Option<(String, String)> {
-        let searches = self.matching.as_ref().is_some_and(|matching| matching.on == Matcher::Nic);
-        let limit = self.pio.as_ref().and_then(|pio| pio.limit);
-        let (key, message) = match () {
-            () if limit.is_some() && self.dma.is_none() => {
-                ("pio.limit", "`nic.pio.limit` leaves larger messages to DMA engines: write [nic.dma]")
-            }
-            () if self.pio.is_some() && self.dma.is_some() && limit.is_none() => {
-                ("pio", "[nic.pio] writes all messages, and [nic.dma] has none to read: set `nic.pio.limit`")
-            }
-            () if self.registration.is_some() && self.host.eager_limit.is_none() => (
-                "registration",
-                "[nic.registration] is of messages that wait for their receivers; it goes with `nic.eager_limit`",
-            ),
-            () if self
-                .connections
-                .as_ref()
-                .is_some_and(|own| own.setup.is_some() && own.mode != ConnectionModeSpec::OnDemand) =>
-            {
-                (
-                    "connections.setup",
-                    "`nic.connections.setup` is of connections that are set up on demand; set `nic.connections.mode = \"on-demand\"`",
-                )
-            }
-            () if self.connections.as_ref().is_some_and(|own| own.miss.is_some() && own.cached.is_none()) => (
-                "connections.miss",
-                "`nic.connections.miss` is of connections of which the interface does not hold the state; it goes with \
-                 `nic.connections.cached`",
-            ),
-            () if self.connections.as_ref().is_some_and(ConnectionsSpec::has_none) => (
-                "connections.mode",
-                "\"connectionless\" goes without the other keys of [nic.connections]: there is nothing that they could be of",
-            ),
-            () if self.registration.is_some() && searches => (
-                "registration",
-                "[nic.registration] takes processors, and an interface that matches handles the rendezvous without them",
-            ),
-            () => return None,
-        };
-        Some((format!("nic.{key}"), message.into()))
-    }
 }
 
 /// Bytes of a message that the times per byte apply to.

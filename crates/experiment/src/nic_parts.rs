@@ -10,6 +10,7 @@ use units::{Bandwidth, Bytes, Time};
 #[schemars(extend("x-example" = "[nic.matching]\nper_entry = \"20 ns\"\non = \"host\""))]
 pub struct MatchingSpec {
     /// Time of each entry that a search visits. A search starts at the front of the queue.
+    #[schemars(extend("x-rules" = ["requires nic.matching.on = nic if workload.collectives = nic"]))]
     pub per_entry: Time,
     /// Side that searches.
     pub on: Matcher,
@@ -36,6 +37,7 @@ pub struct PioSpec {
     #[schemars(extend("minimum" = 1))]
     pub bandwidth: Bandwidth,
     /// Largest message that the processor writes. Larger messages are read by `[nic.dma]`. Default: no limit.
+    #[schemars(extend("x-rules" = ["requires nic.dma: it reads larger messages"]))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Bytes>,
     /// Room of the interface for written data that have not left, shared by all rails of a node. The call of a send

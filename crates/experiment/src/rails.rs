@@ -49,17 +49,20 @@ pub struct ConnectionsSpec {
     /// Time at which connections are set up.
     pub mode: ConnectionModeSpec,
     /// Memory of a connection at each of its ranks: its state, queues and buffers.
+    #[schemars(extend("x-rules" = ["excludes nic.connections.mode = connectionless"]))]
     pub memory: Bytes,
-    /// Library time to set up a connection, at the rank that sends first. Requires `mode = "on-demand"`. Default: 0.
+    /// Library time to set up a connection, at the rank that sends first. Default: 0.
+    #[schemars(extend("x-rules" = ["requires nic.connections.mode = on-demand"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<Time>,
     /// Number of connections whose state an interface holds. The least recently used state is evicted first. Default:
     /// all connections.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("x-rules" = ["excludes nic.connections.mode = connectionless"]))]
     pub cached: Option<u32>,
     /// Time to fetch the state of a connection that the interface does not hold, before a message leaves by it. Fetches
-    /// of an interface are sequential. Requires `cached`. Default: 0.
+    /// of an interface are sequential. Default: 0.
+    #[schemars(extend("x-rules" = ["requires nic.connections.cached: otherwise the interface holds all of them"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub miss: Option<Time>,
 }
@@ -75,11 +78,4 @@ pub enum ConnectionModeSpec {
     OnDemand,
     /// Never: datagrams.
     Connectionless,
-}
-
-impl ConnectionsSpec {
-    /// Returns whether the mode is connectionless although keys of connections are given.
-    pub(crate) fn has_none(&self) -> bool {
-        self.mode == ConnectionModeSpec::Connectionless && (self.memory.0 > 0 || self.cached.is_some())
-    }
 }

@@ -8,23 +8,22 @@ use std::collections::BTreeMap;
 
 use fabric::LinkParameters;
 use fabric::catalogue::RouterSpec;
-use mpi::collectives::CollectiveBackend;
 use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::NetworkSpec;
 use units::{Bandwidth, Capacity, Time};
 
+use crate::facts::RANKS;
 use crate::in_switch::InSwitchSpec;
 use crate::jobs::{self, JobSpec};
 use crate::memory::MemorySpec;
 use crate::nic::NicSpec;
 use crate::place::PlaceSpec;
 use crate::workload::WorkloadSpec;
-use traffic::pacers::PacerSpec;
 
-/// Longest period of noise: 1000 s.
-const LONGEST_PERIOD: Time = Time(1_000_000_000_000_000);
+/// Longest period of noise in ps: 1000 s.
+const LONGEST_PERIOD: u64 = 1_000_000_000_000_000;
 
 /// One experiment at one point of its sweep: a machine, its workload and the measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,111 +86,26 @@ impl ExperimentSpec {
         only.chain(self.jobs.iter().map(|job| (format!("job.{}.workload", job.name), &job.workload)))
     }
 
-    /// Returns the first pair of keys that are each valid but contradict one another: the path of the key to show, and
-    /// the message.
+    /// Returns the first contradiction that no rule beside a key states: the path of the key to show, and the message.
     pub(crate) fn contradiction(&self) -> Option<(String, String)> {
-        let found = self.measure.contradiction().map(|(key, message)| (format!("measure.{key}"), message));
-        let found = found.or_else(|| jobs::contradiction(&self.jobs)).or_else(|| self.job_contradiction());
-        let found = found.or_else(|| self.plane_contradiction()).or_else(|| self.in_switch.contradiction());
-        found.or_else(|| self.node_contradiction()).or_else(|| self.nic_contradiction()).or_else(|| {
-            let wrong = |(path, workload): (String, &WorkloadSpec)| {
-                let (injection, load) = workload.injection()?;
-                let error = injection.check(load).err()?;
-                Some((format!("{path}.load"), error.to_string()))
-            };
-            self.workloads().find_map(wrong)
-        })
-    }
-
-    /// Checks the keys that exclude several jobs or require them.
-    fn job_contradiction(&self) -> Option<(String, String)> {
-        let (key, message) = match (&self.workload, &self.jobs[..]) {
-            (Some(_), [_, ..]) => {
-                ("workload", "[workload] and [[job]] cannot both be given: each job has a workload of its own")
-            }
-            (None, [_, ..]) if self.placement != PlaceSpec::default() => {
-                ("placement", "[placement] and [[job]] cannot both be given: each job has a placement of its own")
-            }
-            (_, [_, _, ..]) if self.measure.search.is_some() => {
-                ("measure.search", "a search varies the load of one workload, and there are several jobs")
-            }
-            (_, [] | [_]) if self.measure.compare_alone => {
-                ("measure.compare_alone", "`compare_alone` is for several jobs: alone there is nothing to compare with")
-            }
-            _ => return None,
-        };
-        Some((key.into(), message.into()))
-    }
-
-    /// Checks the keys that exclude several planes.
-    fn plane_contradiction(&self) -> Option<(String, String)> {
-        if self.topology.planes == 1 {
-            return None;
+        let separate =
+            |key: &str| Some((key.into(), format!("[{key}] excludes [[job]]: each job has a separate {key}")));
+        match (&self.workload, &self.jobs[..]) {
+            (Some(_), [_, ..]) => return separate("workload"),
+            (None, [_, ..]) if self.placement != PlaceSpec::default() => return separate("placement"),
+            _ => {}
         }
         let wrong = |(path, workload): (String, &WorkloadSpec)| {
-            let message =
-                "a pacer holds back what a node sends by its only link; leave it out with `topology.planes` above 1";
-            (*workload.pacer() != PacerSpec::default()).then(|| (format!("{path}.pacer"), message.to_owned()))
+            let (injection, load) = workload.injection()?;
+            let error = injection.check(load).err()?;
+            Some((format!("{path}.load"), error.to_string()))
         };
-        self.workloads().find_map(wrong)
-    }
-
-    fn node_contradiction(&self) -> Option<(String, String)> {
-        let NodeSpec { receive_buffer, drain, speeds, noise, memory } = &self.node;
-        let of_memory =
-            |memory: &MemorySpec| memory.contradiction(self.has_ranks(), self.nic.host().eager_limit.is_some());
-        let buffered =
-            "`node.drain` is the rate at which a receive buffer is drained; it goes with `node.receive_buffer`";
-        let key = if speeds.is_empty() { "noise" } else { "speeds" };
-        let (key, message) = match noise {
-            _ if drain.is_some() && receive_buffer.is_none() => ("drain", buffered.to_owned()),
-            _ if (noise.is_some() || !speeds.is_empty()) && !self.has_ranks() => (
-                key,
-                format!(
-                    "`node.{key}` is of processors of ranks that compute, send and receive: only workloads of kind \"benchmark\" and \
-                     \"program\" have them"
-                ),
-            ),
-            Some(noise) if noise.duration >= noise.period => {
-                let message = format!(
-                    "`node.noise.duration` ({}) leaves no time to compute: it has to be less than `period` ({})",
-                    noise.duration, noise.period
-                );
-                ("noise.duration", message)
-            }
-            Some(noise) if noise.period > LONGEST_PERIOD => {
-                ("noise.period", format!("{} is too long: at most {LONGEST_PERIOD}", noise.period))
-            }
-            _ => memory.as_ref().and_then(of_memory).map(|(key, message)| (key, message.to_owned()))?,
-        };
-        Some((format!("node.{key}"), message))
+        jobs::contradiction(&self.jobs).or_else(|| self.workloads().find_map(wrong))
     }
 
     /// Returns whether any workload has ranks that send and receive.
-    fn has_ranks(&self) -> bool {
+    pub(crate) fn has_ranks(&self) -> bool {
         self.workloads().any(|(_, workload)| workload.has_ranks())
-    }
-
-    fn nic_contradiction(&self) -> Option<(String, String)> {
-        let on_nic = self.workloads().any(|(_, workload)| workload.backend() == Some(CollectiveBackend::Nic));
-        self.nic.contradiction(self.has_ranks(), on_nic)
-    }
-}
-
-impl MeasureSpec {
-    /// Returns the first pair of contradictory keys of the section.
-    fn contradiction(&self) -> Option<(&'static str, String)> {
-        let Self { min_time, max_time: Some(max), warm_up, .. } = self else { return None };
-        if let Some(min) = min_time.filter(|min| min > max) {
-            return Some(("min_time", format!("`measure.min_time` ({min}) is above `measure.max_time` ({max})")));
-        }
-        let WarmUp::Fixed(warm_up) = warm_up else { return None };
-        (warm_up >= max).then(|| {
-            let message = format!(
-                "`measure.warm_up` ({warm_up}) leaves no time to measure: the run ends at `measure.max_time` ({max})"
-            );
-            ("warm_up", message)
-        })
     }
 }
 
@@ -257,20 +171,22 @@ pub struct NodeSpec {
     /// arrive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Capacity>,
-    /// Rate at which the receive buffer is drained, packet by packet. Requires `receive_buffer`. Default: the bandwidth
-    /// of the ejection channel, of `[nic.bus]` or of `nic.receive_gap_per_byte`, whichever is least.
-    #[schemars(extend("minimum" = 1))]
+    /// Rate at which the receive buffer is drained, packet by packet. Default: the bandwidth of the ejection channel,
+    /// of `[nic.bus]` or of `nic.receive_gap_per_byte`, whichever is least.
+    #[schemars(extend("minimum" = 1, "x-rules" = ["requires node.receive_buffer"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Bandwidth>,
     /// Relative speeds of processors: of nodes 0, 1, 2 and so on, repeated cyclically. A calculation takes its time
-    /// divided by the speed; overheads do not depend on it. Default: 1 for all nodes. Ranks only.
+    /// divided by the speed; overheads do not depend on it. Default: 1 for all nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(inner(range(min = 0.001, max = 1000.0)), extend("x-example" = "[1.0, 1.0, 0.5]"))]
+    #[schemars(inner(range(min = 0.001, max = 1000.0)), extend("x-example" = "[1.0, 1.0, 0.5]", "x-rules" = RANKS))]
     pub speeds: Vec<f64>,
-    /// Noise of the operating system. Default: none. Ranks only.
+    /// Noise of the operating system. Default: none.
+    #[schemars(extend("x-rules" = RANKS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseSpec>,
-    /// Memory through which ranks of a node exchange messages.
+    /// Memory through which ranks of a node exchange messages. Default: such messages take the overheads only.
+    #[schemars(extend("x-rules" = RANKS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemorySpec>,
 }
@@ -283,10 +199,10 @@ pub struct NodeSpec {
 pub struct NoiseSpec {
     /// Length of a period, which has one detour. The default is the period of a timer of 1000 Hz.
     #[serde(default = "millisecond")]
-    #[schemars(extend("minimum" = 1))]
+    #[schemars(extend("minimum" = 1, "maximum" = LONGEST_PERIOD))]
     pub period: Time,
-    /// Duration of a detour (mean duration if detours are drawn). Less than the period.
-    #[schemars(extend("minimum" = 1))]
+    /// Duration of a detour (mean duration if detours are drawn).
+    #[schemars(extend("minimum" = 1, "x-rules" = ["below node.noise.period: the rest of a period is for computing"]))]
     pub duration: Time,
     /// Whether detours are periodic with a constant duration, or drawn at random.
     #[serde(default)]
@@ -337,6 +253,7 @@ impl NodeSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureSpec {
     /// Simulated time before the measured interval. `"auto"` detects the end of the transient.
+    #[schemars(extend("x-rules" = ["below measure.max_time: the rest is measured"]))]
     pub warm_up: WarmUp,
     /// Confidence level of confidence intervals.
     #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
@@ -346,7 +263,7 @@ pub struct MeasureSpec {
     #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub precision: f64,
     /// Least length of the measured interval, in simulated time. Default: derived from the network.
-    #[schemars(extend("minimum" = 1))]
+    #[schemars(extend("minimum" = 1, "x-rules" = ["at most measure.max_time"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_time: Option<Time>,
     /// Simulated time at which a run ends even if `precision` has not been reached. Default: derived from the network.
@@ -355,13 +272,15 @@ pub struct MeasureSpec {
     pub max_time: Option<Time>,
     /// Quantity to search for, instead of a run at the given load. A search varies the load: loads of a sweep are
     /// ignored. Default: no search.
+    #[schemars(extend("x-rules" = ["excludes several jobs: a search varies the load of one workload"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
     /// Width of the load interval at which the search stops.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 0.5))]
     pub resolution: f64,
     /// Whether each job that the run waits for is also run alone, on the nodes it has in the experiment. Its `slowdown`
-    /// compares the two. Requires several jobs.
+    /// compares the two.
+    #[schemars(extend("x-rules" = ["requires several jobs"]))]
     pub compare_alone: bool,
     /// Whether messages are measured, by size: their latencies, from generation to the arrival of the last byte, and
     /// their slowdowns relative to an idle network.

@@ -19,6 +19,7 @@ pub enum PacerSpec {
 
 /// Window of outstanding bytes for each flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("x-rules" = ["excludes several planes: a pacer delays packets at a node's only link"]))]
 #[serde(deny_unknown_fields)]
 pub struct WindowSpec {
     /// Number of bytes of a flow that may be sent but not acknowledged: at least one packet.
