@@ -227,12 +227,15 @@ class Sections:
     schema: Json
     written: dict[str, Module] = field(default_factory=dict)
     facts: dict[tuple[str, str | None], dict[str, reference.Key]] = field(default_factory=dict)
+    #: Documentation of sections, with the rules that the schema states beside them.
+    docs: dict[tuple[str, str | None], str] = field(default_factory=dict)
 
     def walk(self) -> None:
         """Visits the whole schema."""
         for section in reference.sections():
             kind = section.tag[1] if section.tag else None
             self.facts.setdefault((section.path, kind), {key.name: key for key in section.keys})
+            self.docs.setdefault((section.path, kind), section.doc)
         # Two modules, so that kinds of a section may hold tables of the first and be in tables of the second.
         self.written["plain"] = plain_module("Sections that have one kind only.")
         self.written["jobs"] = plain_module("Sections that have one kind only and hold others of several kinds.")
@@ -352,7 +355,8 @@ class Sections:
     def table(self, module: Module, name: str, held: Json, path: str, tag: tuple[str, str] | None) -> Table:
         """Returns the class of a table."""
         facts = self.facts.get((path, tag[1] if tag else None), {})
-        table = Table(name, held.get("description", name), tag=tag)
+        doc = self.docs.get((path, tag[1])) if tag else None
+        table = Table(name, doc or held.get("description", name), tag=tag)
         renamed = {}
         for key, schema in held.get("properties", {}).items():
             if tag and key == tag[0]:
@@ -361,7 +365,7 @@ class Sections:
             if attribute != key:
                 renamed[attribute] = key
             below = f"{path}.{key}" if path else key
-            text = describe(schema, facts.get(key))
+            text = describe(schema, facts.get(key), self.docs.get((below, None)))
             if key == "sweep" and not path:
                 module.imported("from typing import Any")
                 module.hinted("from collections.abc import Sequence")
@@ -405,9 +409,9 @@ def words_of(schema: Json) -> list[str]:
     return [word for words in options for word in words] if options and all(options) else []
 
 
-def describe(schema: Json, key: reference.Key | None) -> str:
-    """Returns a key's documentation, its range and its default."""
-    text = " ".join(schema.get("description", "").split())
+def describe(schema: Json, key: reference.Key | None, section: str | None = None) -> str:
+    """Returns a key's documentation, its range and its default. `section`: the documentation of the table it holds."""
+    text = key.doc if key else section or " ".join(schema.get("description", "").split())
     text = text[:1].upper() + text[1:]
     if key is None:
         return text

@@ -202,7 +202,7 @@ pub struct NoiseSpec {
     #[schemars(extend("minimum" = 1, "maximum" = LONGEST_PERIOD))]
     pub period: Time,
     /// Duration of a detour (mean duration if detours are drawn).
-    #[schemars(extend("minimum" = 1, "x-rules" = ["below node.noise.period: the rest of a period is for computing"]))]
+    #[schemars(extend("minimum" = 1, "x-rules" = ["below node.noise.period: otherwise there is no time to compute"]))]
     pub duration: Time,
     /// Whether detours are periodic with a constant duration, or drawn at random.
     #[serde(default)]
@@ -253,7 +253,7 @@ impl NodeSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureSpec {
     /// Simulated time before the measured interval. `"auto"` detects the end of the transient.
-    #[schemars(extend("x-rules" = ["below measure.max_time: the rest is measured"]))]
+    #[schemars(extend("x-rules" = ["below measure.max_time: otherwise there is no time to measure"]))]
     pub warm_up: WarmUp,
     /// Confidence level of confidence intervals.
     #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]

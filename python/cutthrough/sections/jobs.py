@@ -62,7 +62,8 @@ class InSwitch(Section):
         finished. Default: no limit (from 1 to 4294967295).""")
     low_latency: LowLatency | None = key("Limits of small combining operations. Their packets have a separate size.")
     streaming: Streaming | None = key("""Limits of combining operations larger than `low_latency.max_message`. They use
-        packets of the full size. Few groups stream at a time.""")
+        packets of the full size. Few groups stream at a time. Requires `in_switch.low_latency.max_message`: all
+        operations are small without it.""")
     overflow: Literal["refuse", "software"] | None = key("""Treatment of a group for which routers do not have room, by
         any of these limits.""")
     turn: Literal["every-switch", "top-switch"] | None = key("""Router at which the multicast of a member turns from its
@@ -70,7 +71,7 @@ class InSwitch(Section):
     combine: CombineKind | Open | None = key("Combine units of a router.")
     verify: bool | None = key("""Whether packets of reductions carry real elements. Units combine the elements, and
         members compute the result again. Every run counts contributions, with or without elements.""")
-    elements: Elements | None = key("Elements of packets and their combination. Requires `verify = true`.")
+    elements: Elements | None = key("Elements of packets and their combination. Requires `in_switch.verify = true`.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -85,12 +86,13 @@ class Job(Section):
 
     name: str | None = key("""Name of the job in results and in paths of keys: letters, digits, `-` and `_` (required,
         or swept).""")
-    nodes: str | None = key("""Nodes of the job, in order, such as "0-35,40". Other jobs may use them too. Excludes
-        `node_count`. Default: all nodes, unless `node_count` is given.""")
+    nodes: str | None = key("""Nodes of the job, in order, such as "0-35,40". Other jobs may use them too. Default: all
+        nodes, unless `node_count` is given.""")
     node_count: int | None = key("""Number of nodes of the job. It gets the first nodes that no earlier job has, in the
-        order in which its placement takes nodes. Excludes `nodes` (from 1 to 4294967295).""")
-    start: Time | None = key("Simulated time at which the job starts (default `0 ps`).")
-    end: Time | None = key("Simulated time from which the job generates no more messages. Default: no end.")
+        order in which its placement takes nodes. Excludes `job.nodes` (from 1 to 4294967295).""")
+    start: Time | None = key("Simulated time at which the job starts (at most 1000 s; default `0 ps`).")
+    end: Time | None = key("""Simulated time from which the job generates no more messages. Default: no end. Above
+        `job.start` (at most 1000 s).""")
     background: bool | None = key("""Whether the run may end before the job does. A background job continues while any
         foreground job runs (default false).""")
     workload: WorkloadKind | Open | None = key("Messages and their times.")

@@ -28,28 +28,30 @@ class _IdealKeys(Section):
     receive_overhead: Time | None = key("""Receive overhead: time from a message's arrival to the end of its receive. It
         adds to the message's latency at the receiver (default `0 ps`).""")
     poll_overhead: Time | None = key("""Time of a call that polls without waiting (a test or a non-blocking probe),
-        whether or not it finds a message. Default: 0. Ranks only.""")
+        whether or not it finds a message. Default: 0. Requires ranks that send and receive.""")
     occupies: bool | None = key("""Whether overheads occupy the processor of their rank, which then does one thing at a
-        time. Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others. Ranks
-        only.""")
+        time. Otherwise overheads are latency. Default: `false` for the kind "ideal", `true` for all others. Requires
+        ranks that send and receive if `nic.occupies = true`.""")
     progress: Literal["independent", "calls", "interrupt"] | None = key("""When the progress engine of a rank runs:
         receives messages, and reads and answers rendezvous requests. Default: "calls" if overheads occupy processors,
-        otherwise "independent".""")
-    interrupt_cost: Time | None = key("""Processor time of an interrupt of a calculation. Requires `progress =
-        "interrupt"`. Default: 0.""")
+        otherwise "independent". Requires overheads that occupy processors if `nic.progress = "calls"`. Requires
+        overheads that occupy processors if `nic.progress = "interrupt"`.""")
+    interrupt_cost: Time | None = key("""Processor time of an interrupt of a calculation. Default: 0. Requires
+        `nic.progress = "interrupt"`.""")
     eager_limit: Size | None = key("""Eager limit. Larger messages use the rendezvous protocol, whose control messages
-        pay both overheads. Default: no limit (all messages are eager). Ranks only.""")
-    rendezvous: Literal["write", "read"] | None = key("""Side that moves the data in the rendezvous protocol. Requires
-        `eager_limit`. Default: "write".""")
+        pay both overheads. Default: no limit (all messages are eager). Requires ranks that send and receive.""")
+    rendezvous: Literal["write", "read"] | None = key("""Side that moves the data in the rendezvous protocol. Default:
+        "write". Requires `nic.eager_limit`: only larger messages use the protocol.""")
     eager_credits: int | None = key("""Eager credits: number of eager messages that a rank may have sent to one peer on
         another node and that the peer has not received. `without_credit` determines what happens to further messages. A
-        control message returns a credit. Default: no limit. Ranks only (from 1 to 4294967295).""")
+        control message returns a credit. Default: no limit. Requires ranks that send and receive (from 1 to
+        4294967295).""")
     without_credit: Literal["wait", "rendezvous"] | None = key("""Protocol of an eager message that finds no credit.
-        Requires `eager_credits`. Default: "wait".""")
-    control_size: Size | None = key("""Size of a control message: of the rendezvous protocol, or a credit. Requires
-        `eager_limit` or `eager_credits`. Default: 32 B, or the packet size if that is less (greater than 0).""")
+        Default: "wait". Requires `nic.eager_credits`.""")
+    control_size: Size | None = key("""Size of a control message: of the rendezvous protocol, or a credit. Default: 32
+        B, or the packet size if that is less. Requires `nic.eager_limit` or `nic.eager_credits` (greater than 0).""")
     rails: Rails | None = key("""Rails (planes of `topology.planes`) that messages take. Default: round-robin, with
-        messages above 16 KiB striped. Ranks only.""")
+        messages above 16 KiB striped. Requires ranks that send and receive.""")
     collectives: NicCollectives | None = key("""Times of collective operations on the processor of the interface.
         Requires `workload.collectives = "nic"`.""")
 
@@ -78,11 +80,14 @@ class _LoggpKeys(_IdealKeys):
     charged_bytes: Literal["all-but-first", "all"] | None = key("""Bytes of a message that the times per byte apply to
         (default `all-but-first`).""")
     matching: Matching | None = key("Cost of message matching. Default: matching takes no time.")
-    pio: Pio | None = key("Programmed input and output (PIO): the processor writes data to the interface.")
+    pio: Pio | None = key("""Programmed input and output (PIO): the processor writes data to the interface. Requires
+        `nic.pio.limit` if `nic.dma`: otherwise no message is left for DMA engines.""")
     dma: Dma | None = key("DMA engines: the interface reads data from memory.")
     copy: Copy | None = key("Copies of the data of eager messages by processors. Default: no copies.")
     bus: Bus | None = key("Bus between host and interface.")
-    registration: Registration | None = key("Registration of memory with the interface.")
+    registration: Registration | None = key("""Registration of memory with the interface. Requires `nic.eager_limit`:
+        only messages of the rendezvous protocol need registered memory. Excludes `nic.matching.on = "nic"`: such an
+        interface handles the rendezvous protocol without processors.""")
     connections: Connections | None = key("""Connections of ranks, for an interface with connected transports. Default:
         no connections are needed.""")
 
@@ -100,14 +105,15 @@ class Loggp(_LoggpKeys, tag=("kind", "loggp")):
     """LogGP: overheads occupy the processor; gaps per message and per byte occupy the interface, at the sender and
     at the receiver.
 
-    Ranks only.
+    Requires ranks that send and receive.
     """
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Infinipath(_LoggpKeys, tag=("kind", "infinipath")):
     """PathScale's InfiniPath of 2005: the processor writes all data, matches and makes progress; no connections.
-    Preset of `loggp`.
+
+    Preset of `loggp`. Requires ranks that send and receive.
     """
 
 
@@ -115,28 +121,34 @@ class Infinipath(_LoggpKeys, tag=("kind", "infinipath")):
 class Rapidarray(_LoggpKeys, tag=("kind", "rapidarray")):
     """Cray's RapidArray of 2005, in the XD1: copies for small messages, DMA for larger ones, two rails.
 
-    Preset of `loggp`.
+    Preset of `loggp`. Requires ranks that send and receive.
     """
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Elan4(_LoggpKeys, tag=("kind", "elan4")):
-    """Quadrics' Elan-4 of 2004: the interface matches and makes progress; on PCI-X. Preset of `loggp`."""
+    """Quadrics' Elan-4 of 2004: the interface matches and makes progress; on PCI-X.
+
+    Preset of `loggp`. Requires ranks that send and receive.
+    """
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Infiniband(_LoggpKeys, tag=("kind", "infiniband")):
-    """4x InfiniBand of 2005 under MVAPICH: verbs, connections and registered memory. Preset of `loggp`."""
+    """4x InfiniBand of 2005 under MVAPICH: verbs, connections and registered memory.
+
+    Preset of `loggp`. Requires ranks that send and receive.
+    """
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Ndr(_LoggpKeys, tag=("kind", "ndr")):
-    """InfiniBand NDR of 2022, 400 Gb/s. Preset of `loggp`."""
+    """InfiniBand NDR of 2022, 400 Gb/s. Preset of `loggp`. Requires ranks that send and receive."""
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Slingshot(_LoggpKeys, tag=("kind", "slingshot")):
-    """HPE Slingshot 11 of 2021, 200 Gb/s. Preset of `loggp`."""
+    """HPE Slingshot 11 of 2021, 200 Gb/s. Preset of `loggp`. Requires ranks that send and receive."""
 
 
 #: Any of the kinds.

@@ -104,8 +104,8 @@ class NicCollectives(Section):
 class Matching(Section):
     """Cost of message matching: searches of the queues of posted receives and unexpected messages."""
 
-    per_entry: Time | None = key("""Time of each entry that a search visits. A search starts at the front of the queue
-        (default `0 ps`).""")
+    per_entry: Time | None = key("""Time of each entry that a search visits. A search starts at the front of the queue.
+        Requires `nic.matching.on = "nic"` if `workload.collectives = "nic"` (default `0 ps`).""")
     on: Literal["host", "nic"] | None = key("Side that searches (default `host`).")
 
 
@@ -116,7 +116,7 @@ class Pio(Section):
     bandwidth: Bandwidth | None = key("""Rate at which the processor writes. The processor is occupied while the
         interface already sends written data (greater than 0; required, or swept).""")
     limit: Size | None = key("""Largest message that the processor writes. Larger messages are read by `[nic.dma]`.
-        Default: no limit.""")
+        Default: no limit. Requires `nic.dma`: it reads larger messages.""")
     buffer: Size | None = key("""Room of the interface for written data that have not left, shared by all rails of a
         node. The call of a send writes the data that fit. The progress engine (`progress`) writes the rest as room is
         freed, and the send ends when all data are written. Default: no limit. Excludes `topology.kind = "flat"` and
@@ -182,14 +182,16 @@ class Connections(Section):
 
     mode: Literal["at-start", "on-demand", "connectionless"] | None = key("""Time at which connections are set up
         (default `at-start`).""")
-    memory: Size | None = key("""Memory of a connection at each of its ranks: its state, queues and buffers (default `0
-        B`).""")
-    setup: Time | None = key("""Library time to set up a connection, at the rank that sends first. Requires `mode =
-        "on-demand"`. Default: 0.""")
+    memory: Size | None = key("""Memory of a connection at each of its ranks: its state, queues and buffers. Excludes
+        `nic.connections.mode = "connectionless"` (default `0 B`).""")
+    setup: Time | None = key("""Library time to set up a connection, at the rank that sends first. Default: 0. Requires
+        `nic.connections.mode = "on-demand"`.""")
     cached: int | None = key("""Number of connections whose state an interface holds. The least recently used state is
-        evicted first. Default: all connections (from 1 to 4294967295).""")
+        evicted first. Default: all connections. Excludes `nic.connections.mode = "connectionless"` (from 1 to
+        4294967295).""")
     miss: Time | None = key("""Time to fetch the state of a connection that the interface does not hold, before a
-        message leaves by it. Fetches of an interface are sequential. Requires `cached`. Default: 0.""")
+        message leaves by it. Fetches of an interface are sequential. Default: 0. Requires `nic.connections.cached`:
+        otherwise the interface holds all of them.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -199,9 +201,9 @@ class Noise(Section):
     """
 
     period: Time | None = key("""Length of a period, which has one detour. The default is the period of a timer of 1000
-        Hz (greater than 0; default `1 ms`).""")
-    duration: Time | None = key("""Duration of a detour (mean duration if detours are drawn). Less than the period
-        (greater than 0; required, or swept).""")
+        Hz (from 1 ps to 1000 s; default `1 ms`).""")
+    duration: Time | None = key("""Duration of a detour (mean duration if detours are drawn). Below `node.noise.period`:
+        otherwise there is no time to compute (greater than 0; required, or swept).""")
     detours: Literal["fixed", "drawn"] | None = key("""Whether detours are periodic with a constant duration, or drawn
         at random (default `fixed`).""")
     phase: Literal["random", "aligned"] | None = key("""Whether ranks have detours at independent times or at common
@@ -211,18 +213,15 @@ class Noise(Section):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Memory(Section):
-    """Memory through which ranks of a node exchange messages.
-
-    Default: such messages take the overheads only. Ranks only.
-    """
+    """Memory through which ranks of a node exchange messages. Default: such messages take the overheads only."""
 
     bandwidth: Bandwidth | None = key("""Bandwidth of the copies of a node. Concurrent copies of one job share it
         equally (greater than 0; required, or swept).""")
     latency: Time | None = key("""Time from the end of a write by one rank until another rank can read the data (default
         `0 ps`).""")
     copies: int | None = key("""Number of copies of a message above `nic.eager_limit`. 2: through a buffer that both
-        ranks share. 1: directly from the sender's buffer to the receiver's; the sender waits for the copy. Requires
-        `nic.eager_limit` for the value 1. Eager messages are copied twice (from 1 to 2; default 2).""")
+        ranks share. 1: directly from the sender's buffer to the receiver's; the sender waits for the copy. Eager
+        messages are copied twice. Requires `nic.eager_limit` if `node.memory.copies = 1` (from 1 to 2; default 2).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -234,14 +233,15 @@ class Node(Section):
     receive_buffer: Depth | None = key("""Depth of the buffer that receives packets from the network: at least one
         packet. The buffer has credits, so that a node slower than its link causes backpressure into the network.
         Default: nodes accept packets as fast as they arrive.""")
-    drain: Bandwidth | None = key("""Rate at which the receive buffer is drained, packet by packet. Requires
-        `receive_buffer`. Default: the bandwidth of the ejection channel, of `[nic.bus]` or of
-        `nic.receive_gap_per_byte`, whichever is least (greater than 0).""")
+    drain: Bandwidth | None = key("""Rate at which the receive buffer is drained, packet by packet. Default: the
+        bandwidth of the ejection channel, of `[nic.bus]` or of `nic.receive_gap_per_byte`, whichever is least. Requires
+        `node.receive_buffer` (greater than 0).""")
     speeds: Sequence[float] | None = key("""Relative speeds of processors: of nodes 0, 1, 2 and so on, repeated
         cyclically. A calculation takes its time divided by the speed; overheads do not depend on it. Default: 1 for all
-        nodes. Ranks only (from 0.001 to 1000).""")
-    noise: Noise | None = key("Noise of the operating system. Default: none. Ranks only.")
-    memory: Memory | None = key("Memory through which ranks of a node exchange messages.")
+        nodes. Requires ranks that send and receive (from 0.001 to 1000).""")
+    noise: Noise | None = key("Noise of the operating system. Default: none. Requires ranks that send and receive.")
+    memory: Memory | None = key("""Memory through which ranks of a node exchange messages. Default: such messages take
+        the overheads only. Requires ranks that send and receive.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -253,7 +253,7 @@ class LowLatency(Section):
     """
 
     segment: Size | None = key("""Largest packet of a small operation. Each packet occupies a partial sum. Default, and
-        maximum: the packet size (greater than 0).""")
+        maximum: the packet size. At most `in_switch.low_latency.max_message` (greater than 0).""")
     max_message: Size | None = key("""Largest `size` of a small operation. Larger operations follow
         `in_switch.streaming` or, without that section, `in_switch.overflow`. Default: no limit (all operations are
         small) (greater than 0).""")
@@ -268,9 +268,10 @@ class Streaming(Section):
     """
 
     groups_per_router: int | None = key("""Number of groups that may stream through a router. They are reserved before
-        the run in the order of groups, as SHARP locks a tree for a job. Default: no limit (from 1 to 4294967295).""")
+        the run in the order of groups, as SHARP locks a tree for a job. Default: no limit. At most
+        `in_switch.groups_per_router` (from 1 to 4294967295).""")
     outstanding_operations: int | None = key("""Number of streams of a group that may be in progress at once. Small
-        operations do not count (from 1 to 4294967295; default 1).""")
+        operations do not count. At most `in_switch.outstanding_operations` (from 1 to 4294967295; default 1).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -306,17 +307,18 @@ class Measure(Section):
     """Length of the simulation and precision of its results."""
 
     warm_up: Literal["auto"] | Time | None = key("""Simulated time before the measured interval. `"auto"` detects the
-        end of the transient (default `auto`).""")
+        end of the transient. Below `measure.max_time`: otherwise there is no time to measure (default `auto`).""")
     confidence: float | None = key("""Confidence level of confidence intervals (greater than 0 and less than 1; default
         0.95).""")
     precision: float | None = key("""Precision at which a run may end: the half-width of the confidence interval of the
         mean latency, as a share of the mean (greater than 0 and less than 1; default 0.02).""")
     min_time: Time | None = key("""Least length of the measured interval, in simulated time. Default: derived from the
-        network (greater than 0).""")
+        network. At most `measure.max_time` (greater than 0).""")
     max_time: Time | None = key("""Simulated time at which a run ends even if `precision` has not been reached. Default:
         derived from the network (greater than 0).""")
     search: Literal["saturation"] | None = key("""Quantity to search for, instead of a run at the given load. A search
-        varies the load: loads of a sweep are ignored. Default: no search.""")
+        varies the load: loads of a sweep are ignored. Default: no search. Excludes several jobs: a search varies the
+        load of one workload.""")
     resolution: float | None = key("""Width of the load interval at which the search stops (greater than 0 and at most
         0.5; default 0.01).""")
     compare_alone: bool | None = key("""Whether each job that the run waits for is also run alone, on the nodes it has

@@ -122,7 +122,7 @@ fn bounds(range: &str) -> Vec<f64> {
     range.split(' ').filter_map(|word| word.parse().ok()).collect()
 }
 
-fn right_value(key: &KeyDoc) -> Value {
+pub fn right_value(key: &KeyDoc) -> Value {
     let range = key.range.as_deref().map(bounds).unwrap_or_default();
     let number = range.first().map_or(4, |&min| min as i64);
     match key.value.as_str() {
@@ -228,7 +228,10 @@ fn outside(key: &KeyDoc, range: &str) -> Vec<Value> {
         "list of whole number" => whole_numbers(min, max).into_iter().map(|value| vec![value].into()).collect(),
         "number" => numbers(range, min, max).map(Value::from).collect(),
         "list of number" => numbers(range, min, max).map(|value| vec![Value::from(value)].into()).collect(),
-        "time" => vec!["0 ns".into()],
+        "time" => {
+            let below = (!range.starts_with("at most")).then(|| Value::from("0 ns"));
+            below.into_iter().chain((!range.starts_with("greater")).then(|| "1001 s".into())).collect()
+        }
         "size" | "depth" => vec!["0 B".into()],
         "bandwidth" => vec!["0 b/s".into()],
         other => panic!("say what is outside the range of {other} for {}", key.key),
