@@ -99,7 +99,7 @@ impl<'a, L: Language> Checker<'a, L> {
         let own = number(shape, value)?;
         let is_beyond = |limit: &&Json| {
             number(shape, limit).is_some_and(|limit| match relation {
-                Relation::AtMost => own > limit,
+                Relation::UpTo => own > limit,
                 Relation::Below => own >= limit,
                 Relation::Above => own <= limit,
                 Relation::Requires | Relation::Excludes => false,

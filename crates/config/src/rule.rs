@@ -29,7 +29,7 @@ pub(crate) struct Rule {
 pub(crate) enum Relation {
     Requires,
     Excludes,
-    AtMost,
+    UpTo,
     Below,
     Above,
 }
@@ -46,13 +46,13 @@ pub(crate) enum Term {
 }
 
 impl Relation {
-    const ALL: [Self; 5] = [Self::Requires, Self::Excludes, Self::AtMost, Self::Below, Self::Above];
+    const ALL: [Self; 5] = [Self::Requires, Self::Excludes, Self::UpTo, Self::Below, Self::Above];
 
     pub fn word(self) -> &'static str {
         match self {
             Self::Requires => "requires",
             Self::Excludes => "excludes",
-            Self::AtMost => "at most",
+            Self::UpTo => "at most",
             Self::Below => "below",
             Self::Above => "above",
         }

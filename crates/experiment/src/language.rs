@@ -6,7 +6,6 @@ use config::{Axis, Entry, Fact, Language, Node, SectionDoc, Table, TableShape, V
 use routing::RoutingSpec;
 use serde_json::Value as Json;
 
-use crate::facts::FACTS;
 use crate::spec::ExperimentSpec;
 use crate::{nic_presets, searched};
 
@@ -15,6 +14,22 @@ pub type Point = config::Point<ExperimentSpec>;
 
 /// Keys whose values may name files.
 pub const FILE_KEYS: [&str; 6] = ["path", "file", "graph", "next_graphs", "selection", "groups"];
+
+/// Facts that rules beside keys name.
+const FACTS: [Fact<ExperimentSpec>; 4] = [
+    Fact {
+        phrase: "ranks that send and receive",
+        help: "workloads of kind \"benchmark\" and \"program\", and message-driven applications, have them",
+        holds: ExperimentSpec::has_ranks,
+    },
+    Fact {
+        phrase: "overheads that occupy processors",
+        help: "set `nic.occupies = true`; overheads that are latency take no processor",
+        holds: |spec| spec.nic.occupies(),
+    },
+    Fact { phrase: "several jobs", help: "", holds: |spec| spec.jobs.len() > 1 },
+    Fact { phrase: "several planes", help: "", holds: |spec| spec.topology.planes > 1 },
+];
 
 /// Experiment files.
 #[derive(Clone, Copy, Debug)]

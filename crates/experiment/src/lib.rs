@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod facts;
 mod in_switch;
 mod jobs;
 mod language;

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, Bytes, Time};
 
-use crate::facts::RANKS;
 use crate::nic_collectives::NicCollectivesSpec;
 use crate::nic_parts::{BusSpec, CopySpec, DmaSpec, MatchingSpec, PioSpec, RegistrationSpec};
 use crate::nic_presets::PRESETS;
 use crate::rails::{ConnectionsSpec, RailsSpec};
+use crate::workload::RANKS;
 
 /// Network interface of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -14,13 +14,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::NetworkSpec;
 use units::{Bandwidth, Capacity, Time};
 
-use crate::facts::RANKS;
 use crate::in_switch::InSwitchSpec;
 use crate::jobs::{self, JobSpec};
 use crate::memory::MemorySpec;
 use crate::nic::NicSpec;
 use crate::place::PlaceSpec;
-use crate::workload::WorkloadSpec;
+use crate::workload::{RANKS, WorkloadSpec};
 
 /// Longest period of noise in ps: 1000 s.
 const LONGEST_PERIOD: u64 = 1_000_000_000_000_000;
