@@ -203,17 +203,17 @@ fn limits_that_contradict_one_another_are_refused() {
         (
             r#"low_latency = { segment = "2 KiB", max_message = "1 KiB" }"#,
             "in_switch.low_latency.segment",
-            "`max_message` is 1 KiB",
+            "`in_switch.low_latency.max_message`, 1 KiB",
         ),
         (
             r#"groups_per_router = 2, low_latency = { max_message = "1 KiB" }, streaming = { groups_per_router = 3 }"#,
             "in_switch.streaming.groups_per_router",
-            "allows of all: 2",
+            "at most `in_switch.groups_per_router`, 2",
         ),
         (
             r#"outstanding_operations = 2, low_latency = { max_message = "1 KiB" }, streaming = { outstanding_operations = 3 }"#,
             "in_switch.streaming.outstanding_operations",
-            "allows of all: 2",
+            "at most `in_switch.outstanding_operations`, 2",
         ),
     ];
     for (keys, key, part) in cases {

@@ -341,8 +341,8 @@ fn what_does_not_go_with_planes_is_refused_at_its_key() {
                 (2, "output-queued"),
                 r#"workload = { kind = "traffic", load = 0.1, pacer = { kind = "window", window = "2 KiB" } }"#,
             ),
-            "workload.pacer",
-            "topology.planes",
+            "workload.pacer.kind",
+            "several planes",
         ),
         (
             experiment(
