@@ -1,6 +1,6 @@
 //! `[in_switch]`: how routers execute collective operations of groups.
 
-use fabric::MulticastTurn;
+use fabric::{CombineOrder, MulticastTurn};
 use routing::trees::{TreeClasses, TreeSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ pub struct InSwitchSpec {
     #[serde(skip_serializing_if = "Overflow::is_default")]
     pub overflow: Overflow,
     /// Router at which the multicast of a member turns from its path up to its paths down.
-    pub turn: TurnSpec,
+    pub turn: MulticastTurn,
     /// Combine units of a router.
     pub combine: CombineUnitsSpec,
     /// Whether packets of reductions carry real elements. Units combine the elements, and members compute the result
@@ -125,19 +125,7 @@ pub struct ElementsSpec {
     #[serde(rename = "type")]
     pub element: ElementType,
     /// Order in which a unit combines the elements.
-    pub order: CombineOrderSpec,
-}
-
-/// Order in which a unit combines the elements of the packets of a segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CombineOrderSpec {
-    /// Order of arrival. A sum of floating-point numbers may differ in its last bits from run to run.
-    #[default]
-    Arrival,
-    /// Order of the input ports (at the root of several units, of its leaves). The result has identical bits whatever
-    /// arrives first. The unit keeps a packet for each port instead of one partial sum, and takes no longer.
-    Ports,
+    pub order: CombineOrder,
 }
 
 impl InSwitchSpec {
@@ -174,26 +162,6 @@ pub enum Overflow {
 impl Overflow {
     fn is_default(&self) -> bool {
         *self == Self::default()
-    }
-}
-
-/// Turning point of a multicast. The paper describes both (sections 2.1 and 2.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TurnSpec {
-    /// Every router: the multicast leaves each by all ports of the tree except the one it arrived by.
-    #[default]
-    EverySwitch,
-    /// Top router of the tree: the multicast goes up to it first, then down to all other members.
-    TopSwitch,
-}
-
-impl From<TurnSpec> for MulticastTurn {
-    fn from(turn: TurnSpec) -> Self {
-        match turn {
-            TurnSpec::EverySwitch => Self::EverySwitch,
-            TurnSpec::TopSwitch => Self::TopSwitch,
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use fabric::LinkParameters;
 use fabric::catalogue::RouterSpec;
+use host::{MemorySpec, RANKS};
 use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -16,10 +17,9 @@ use units::{Bandwidth, Capacity, Time};
 
 use crate::in_switch::InSwitchSpec;
 use crate::jobs::{self, JobSpec};
-use crate::memory::MemorySpec;
 use crate::nic::NicSpec;
 use crate::place::PlaceSpec;
-use crate::workload::{RANKS, WorkloadSpec};
+use crate::workload::WorkloadSpec;
 
 /// Longest period of noise in ps: 1000 s.
 const LONGEST_PERIOD: u64 = 1_000_000_000_000_000;

@@ -11,9 +11,6 @@ use units::{Bytes, Time};
 
 use traffic::pacers::PacerSpec;
 
-/// Rule of keys for ranks that send and receive messages through a network interface.
-pub(crate) const RANKS: [&str; 1] = ["requires ranks that send and receive"];
-
 /// Messages and their times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use routing::trees::Trees;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{Arithmetic, Bytes, Time};
 
 /// Groups of nodes whose collective operations routers carry out.
@@ -26,14 +28,15 @@ impl GroupsSpec {
     }
 }
 
-/// Point at which the multicast of a member turns from its path up to its paths down a tree. The paper says both
-/// ("hardware-collectives", sections 2.1 and 2.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Turning point of a multicast. The paper describes both (sections 2.1 and 2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "TurnSpec")]
 pub enum MulticastTurn {
-    /// At every switch: the packet leaves it by all ports of the tree but its input port.
+    /// Every router: the multicast leaves each by all ports of the tree except the one it arrived by.
     #[default]
     EverySwitch,
-    /// At the top switch: the packet goes up there first, and then down to all members.
+    /// Top router of the tree: the multicast goes up to it first, then down to all other members.
     TopSwitch,
 }
 
@@ -68,13 +71,15 @@ pub struct Elements {
 }
 
 /// Order in which a unit combines the elements of the packets of a segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "CombineOrderSpec")]
 pub enum CombineOrder {
-    /// Order of arrival.
+    /// Order of arrival. A sum of floating-point numbers may differ in its last bits from run to run.
     #[default]
     Arrival,
-    /// Order of the ports (for a root unit, of the leaves) by which the packets come, which is equal in every run. The
-    /// unit keeps the elements until all have come.
+    /// Order of the input ports (at the root of several units, of its leaves). The result has identical bits whatever
+    /// arrives first. The unit keeps a packet for each port instead of one partial sum, and takes no longer.
     Ports,
 }
 

@@ -50,7 +50,7 @@ fn interface(eager: Option<u64>) -> NicParams {
         overhead_per_byte: PerByte::FREE,
         copy: [PerByte::FREE; 2],
         first_byte_free: true,
-        processor: ProcessorParams { host_driven: true, progress: ProgressMode::Calls, noise: None },
+        processor: ProcessorParams { host_driven: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY },
         matching: MatchingParams { per_entry: 0, on_nic: false },
         registration: RegistrationParams::NONE,
         parts: PartParams {

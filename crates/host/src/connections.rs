@@ -9,23 +9,28 @@
 //! state has been fetched from memory, one at a time, and the least recently used state is evicted. Each rail has
 //! separate connections and a separate cache. Arrivals always find their state: the cache is for sends.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::recent::Recent;
 use crate::table::{Key, Table};
 
 /// Time at which connections are set up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "ConnectionModeSpec")]
 pub enum ConnectionMode {
-    /// Connectionless: no connection is needed.
+    /// When the ranks begin: between all ranks on different nodes.
     #[default]
-    Connectionless,
-    /// At the start, from every rank to every rank on another node, in no time.
     AtStart,
-    /// On demand, when a rank first sends to another.
+    /// When a rank first sends to another rank, or first receives a message from it.
     OnDemand,
+    /// Never: datagrams.
+    Connectionless,
 }
 
 /// Connections between ranks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionParams {
     /// Time at which connections are set up.
     pub mode: ConnectionMode,
@@ -40,9 +45,7 @@ pub struct ConnectionParams {
 impl ConnectionParams {
     /// No connections.
     pub const NONE: Self = Self { mode: ConnectionMode::Connectionless, setup: 0, cached: None, miss: 0 };
-}
 
-impl ConnectionParams {
     /// Returns whether messages may wait for the state of their connection.
     pub(crate) fn fetches(&self) -> bool {
         self.mode != ConnectionMode::Connectionless && self.cached.is_some()

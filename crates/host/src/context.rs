@@ -1,5 +1,8 @@
 //! Parameters of the network interface, and the interface of an executor to the owner of the network.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::connections::ConnectionParams;
 use crate::inbound::Envelope;
 use crate::memory::MemoryParams;
@@ -9,13 +12,15 @@ use crate::rails::RailParams;
 use crate::registration::RegistrationParams;
 use crate::wire::MessageInTransit;
 
-/// Rendezvous protocol: which side moves the data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Side that moves the data in the rendezvous protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "RendezvousSpec")]
 pub enum Rendezvous {
-    /// The sender writes the data when the receiver has answered.
+    /// The sender writes the data when the receiver has answered its request.
     #[default]
     Write,
-    /// The receiver reads the data, and then notifies the sender.
+    /// The receiver reads the data from the sender's interface. It then sends a notice that ends the send.
     Read,
 }
 
@@ -141,6 +146,31 @@ pub struct NicParams {
 }
 
 impl NicParams {
+    /// Interface without overheads and parts, for packets of at most `packet` bytes. `pace`: ticks of such a packet on
+    /// a node's link. `tick`: picoseconds of a tick.
+    pub fn free(packet: u32, pace: u64, tick: u64) -> Self {
+        Self {
+            send_overhead: 0,
+            receive_overhead: 0,
+            poll_overhead: 0,
+            eager_limit: None,
+            control: packet,
+            packet,
+            pace,
+            tick,
+            overhead_per_byte: PerByte::FREE,
+            first_byte_free: false,
+            copy: [PerByte::FREE; 2],
+            processor: ProcessorParams::LATENCY,
+            matching: MatchingParams::default(),
+            registration: RegistrationParams::NONE,
+            connections: ConnectionParams::NONE,
+            parts: PartParams::NONE,
+            protocol: ProtocolParams::PLAIN,
+            rails: RailParams::ONE,
+        }
+    }
+
     /// Returns the work of sending a message's data, in picoseconds.
     #[inline]
     pub(crate) fn sending(&self, bytes: u64) -> u64 {

@@ -11,6 +11,7 @@ mod executor;
 mod flow;
 mod groups;
 mod inbound;
+mod keys;
 mod local_ranks;
 mod match_key;
 mod match_queue;
@@ -46,6 +47,11 @@ pub use executor::{CheckedElements, Executor, GroupPackets, SegmentWork, group_i
 pub use flow::most_ranks;
 pub use groups::Groups;
 pub use inbound::Envelope;
+pub use keys::{
+    BusOwner, BusSpec, ChargedBytes, ConnectionsSpec, CopyEnds, CopySpec, Directions, DmaSpec, HostSpec, LoggpNicSpec,
+    Matcher, MatchingSpec, MemorySpec, NicCollectivesSpec, PioSpec, RANKS, RailsSpec, RegistrationSpec,
+    WithoutCreditSpec,
+};
 pub use local_ranks::LocalRanks;
 pub use matching::Searches;
 pub use memory::MemoryParams;

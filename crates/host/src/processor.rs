@@ -17,23 +17,23 @@
 use std::collections::VecDeque;
 
 use mpi::program::Op;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::noise::NoiseParams;
 
-/// Progress mode: the time at which a rank's library reacts to arrivals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// When the progress engine of a rank runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "ProgressSpec")]
 pub enum ProgressMode {
-    /// At once and beside the processor (asynchronous progress): another core or the interface does the work, one item
-    /// at a time.
+    /// Immediately and in parallel with the processor's calculations: on a separate core, or on the interface.
     #[default]
     Independent,
-    /// On the processor, while the rank is inside the library.
+    /// On the processor, while the rank is inside the library: in calls, and while it waits.
     Calls,
-    /// On the processor, at once: a calculation in progress is delayed by the work and by the cost of the interrupt.
-    Interrupt {
-        /// Cost of an interrupt, in picoseconds. None if the processor is inside the library anyway.
-        cost: u64,
-    },
+    /// On the processor, immediately: a calculation in progress is interrupted and ends later.
+    Interrupt,
 }
 
 /// Parameters of the ranks' processors.
@@ -43,13 +43,17 @@ pub struct ProcessorParams {
     pub host_driven: bool,
     /// Progress mode. `Independent` if overheads are latency.
     pub progress: ProgressMode,
+    /// Processor time of an interrupt of a calculation, in picoseconds. Work that follows other library work needs none.
+    /// Read with `ProgressMode::Interrupt` only.
+    pub interrupt_cost: u64,
     /// Noise of the processors, on the nodes that have it.
     pub noise: Option<NoiseParams>,
 }
 
 impl ProcessorParams {
     /// Overheads as latency, and no noise.
-    pub const LATENCY: Self = Self { host_driven: false, progress: ProgressMode::Independent, noise: None };
+    pub const LATENCY: Self =
+        Self { host_driven: false, progress: ProgressMode::Independent, interrupt_cost: 0, noise: None };
 }
 
 /// Parameters of the processors of a node.
@@ -318,10 +322,8 @@ impl Processors {
                 self.all[rank as usize].beside_until = end;
                 end
             }
-            ProgressMode::Interrupt { cost } if self.all[rank as usize].computing => {
-                self.interrupt(rank, now, (work, cost))
-            }
-            ProgressMode::Calls | ProgressMode::Interrupt { .. } => self.call(rank, now, work),
+            ProgressMode::Interrupt if self.all[rank as usize].computing => self.interrupt(rank, now, work),
+            ProgressMode::Calls | ProgressMode::Interrupt => self.call(rank, now, work),
         }
     }
 
@@ -332,9 +334,9 @@ impl Processors {
 
     /// Accepts library work while a calculation is in progress or accepted. Returns the time at which the work ends.
     /// Work that directly follows other library work needs no interrupt.
-    fn interrupt(&mut self, rank: u32, now: u64, (work, cost): (u64, u64)) -> u64 {
+    fn interrupt(&mut self, rank: u32, now: u64, work: u64) -> u64 {
         let follows = self.all[rank as usize].library_until >= now;
-        let taken = if follows { work } else { work.saturating_add(cost) };
+        let taken = if follows { work } else { work.saturating_add(self.params.interrupt_cost) };
         let end = self.work(rank, now, taken);
         // The calculation is delayed by the work; the noise in the delay is added too.
         let computes_until = self.end(rank, self.all[rank as usize].computes_until, taken);

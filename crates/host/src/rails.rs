@@ -6,17 +6,22 @@
 //! are divided evenly over the rails; the first rails have one packet more if the division leaves a rest. Control
 //! messages are small.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::local_ranks::LocalRanks;
 
-/// Rule that chooses the rail of a message that is not striped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Rule that selects the rail of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "RailPolicySpec")]
 pub enum RailPolicy {
-    /// Round robin over the messages of a node.
+    /// The messages of a node take rails in turn.
     #[default]
     RoundRobin,
-    /// Rail of the rank: the ranks of a node are assigned to rails round robin, in ascending order.
+    /// Rank i of a node, in ascending order, has rail i modulo the number of rails, as where each GPU has an interface.
     ByRank,
-    /// Rail of the destination: nodes are assigned to rails round robin, in the order of their numbers.
+    /// Messages to node d take rail d modulo the number of rails.
     ByDestination,
 }
 

@@ -6,30 +6,36 @@
 //! buffer; under one of the rules programs name buffers, by tags.
 
 use mpi::program::Context;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::recent::Recent;
 
-/// Rule that assigns a rank's messages to buffers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Messages of a rank that share a buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "BuffersSpec")]
 pub enum BufferRule {
-    /// One buffer for the messages sent to each peer, and one for the messages received from it.
+    /// All messages that the rank sends to one peer; all messages that it receives from one peer.
     #[default]
     ByPeer,
-    /// One buffer for all messages sent, and one for all messages received.
+    /// All messages that the rank sends; all messages that it receives.
     One,
-    /// One buffer for each tag of a communicator, for messages sent and received. The tag names the buffer.
+    /// All messages under one tag of a communicator, sent or received. The program names its buffers by tags.
     ByTag,
-    /// A fresh buffer for each message.
+    /// No two messages.
     Fresh,
 }
 
-/// Ends of a message at which memory must be registered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Ends of a message at which memory is registered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "RegisteredEndsSpec")]
 pub enum RegisteredEnds {
-    /// Both ends.
+    /// Sender and receiver.
     #[default]
     Both,
-    /// The receiving end. The sender copies or writes the data (programmed input and output).
+    /// Receiver only. The sender's processor writes the data to the interface, which reads no memory.
     Receiver,
 }
 

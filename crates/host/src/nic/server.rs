@@ -1,5 +1,7 @@
 //! Server: the common building block of all parts, which takes the bytes of a packet as they come.
 
+use units::Bandwidth;
+
 /// Time for a number of bytes: a rational rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerByte {
@@ -23,6 +25,11 @@ impl PerByte {
     pub fn ratio(time: u64, bytes: u64) -> Self {
         let divisor = gcd(time, bytes.max(1));
         Self { time: time / divisor, bytes: bytes.max(1) / divisor }
+    }
+
+    /// Returns the time of a byte at a bandwidth. A byte is 8 bits, and a second 10^12 ps.
+    pub fn at(bandwidth: Bandwidth) -> Self {
+        Self::ratio(8_000_000_000_000, bandwidth.0)
     }
 
     /// Returns the rate of `time` picoseconds a byte.

@@ -115,13 +115,9 @@ fn flat_cases() -> impl Strategy<Value = (Case, WireParams)> {
         per_byte: PerByte::of(per_byte),
         first_byte_free,
     });
-    let progress = prop::sample::select(vec![
-        ProgressMode::Independent,
-        ProgressMode::Calls,
-        ProgressMode::Interrupt { cost: 13 },
-    ]);
+    let progress = prop::sample::select(vec![ProgressMode::Independent, ProgressMode::Calls, ProgressMode::Interrupt]);
     let processor = (any::<bool>(), progress).prop_map(|(occupied, progress)| match occupied {
-        true => ProcessorParams { host_driven: occupied, progress, noise: None },
+        true => ProcessorParams { host_driven: occupied, progress, interrupt_cost: 13, noise: None },
         false => ProcessorParams::LATENCY,
     });
     let bandwidth = prop::sample::select(vec![8_000_000_000_000, 3_000_000_000_000, 1 << 60]);
@@ -192,7 +188,7 @@ fn a_linear_alltoall_is_held_by_ranks_and_not_by_messages() {
         receive_overhead: 70,
         poll_overhead: 0,
         parts: PartParams { send_gap: gap, receive_gap: gap, ..PartParams::NONE },
-        processor: ProcessorParams { host_driven: true, progress: ProgressMode::Calls, noise: None },
+        processor: ProcessorParams { host_driven: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY },
         ..crate::times::INTERFACE
     };
     let wire = WireParams { delay: 5000, bandwidth: Bandwidth(1 << 60) };

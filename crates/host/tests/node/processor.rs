@@ -23,7 +23,7 @@ pub const LOGGP: NicParams = NicParams {
     overhead_per_byte: PerByte::FREE,
     copy: [PerByte::FREE; 2],
     first_byte_free: true,
-    processor: ProcessorParams { host_driven: true, progress: ProgressMode::Calls, noise: None },
+    processor: ProcessorParams { host_driven: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY },
     matching: MatchingParams { per_entry: 0, on_nic: false },
     registration: RegistrationParams::NONE,
     parts: PartParams::NONE,
@@ -177,7 +177,7 @@ fn gaps_of_long_messages_are_of_all_their_packets() {
 /// Runs a receiver that calculates for 5000 ps, and then for `second`, while the message of a rendezvous arrives.
 /// Returns the times at which the send, the calculations and the receive have ended.
 fn overlapped(progress: ProgressMode, second: u64) -> [u64; 4] {
-    let processor = ProcessorParams { progress, ..LOGGP.processor };
+    let processor = ProcessorParams { progress, interrupt_cost: 100, ..LOGGP.processor };
     let interface = NicParams { eager_limit: Some(500), processor, ..LOGGP };
     let sender = vec![send(1, 600), ScriptCall::WaitAll];
     let receiver = vec![recv(0, 600), calc(5000), calc(second), ScriptCall::WaitAll];
@@ -197,9 +197,8 @@ fn requests_are_answered_when_progress_allows() {
     let late = 5300 + 14 + 60 + TRANSIT + 14 + 60;
     assert_eq!(overlapped(ProgressMode::Calls, 300), [late, 5000, 5300, late + TRANSIT + 14]);
     // Three interrupts would be three times 100: one for the request, with the answer, and one for the data.
-    let interrupt = ProgressMode::Interrupt { cost: 100 };
     let end = 5000 + (100 + 14 + 60) + (100 + 14);
-    assert_eq!(overlapped(interrupt, 300), [answer + 100 + 74, end, end + 300, end + 300]);
+    assert_eq!(overlapped(ProgressMode::Interrupt, 300), [answer + 100 + 74, end, end + 300, end + 300]);
     assert!(data + 200 < 5000);
 }
 

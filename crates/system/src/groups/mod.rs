@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use ::mpi::communicator::{OffloadLimits, OffloadScope};
 use ::mpi::program::Programs;
-use fabric::{CombineOrder, CombineSpec, Elements, GroupsSpec, LinkParameters};
+use fabric::{CombineSpec, Elements, GroupsSpec, LinkParameters};
 use host::GroupParams;
 use routing::Routing;
 use routing::trees::{TreeSpec, Trees, TreesSpec};
 use topology::{ChannelClass, Topology};
 use units::{Arithmetic, Bandwidth, Bytes, KeyError, KeyResult, NodeId, RouterId, Time};
 
-use ::experiment::{CombineOrderSpec, CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
+use ::experiment::{CombineUnitsSpec, ExperimentSpec, InSwitchSpec, Overflow};
 use ::network::{Feature, NetworkModel};
 use limits::Room;
 pub(crate) use limits::{Demand, acknowledges, senders};
@@ -64,7 +64,7 @@ pub(crate) fn build(
     let units = combining
         .contains(&true)
         .then(|| CombineSpec { elements: elements(own), ..units(&own.combine, &**topology, &path) });
-    Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn.into(), units, combining }))
+    Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn, units, combining }))
 }
 
 /// Returns the parameters by which members send operations that routers combine. The window of segments matches the
@@ -130,12 +130,8 @@ fn trees_spec(spec: &InSwitchSpec, topology: &dyn Topology) -> TreesSpec {
 /// Returns the elements that packets carry. None without verification.
 fn elements(spec: &InSwitchSpec) -> Option<Elements> {
     let own = spec.elements.unwrap_or_default();
-    let order = match own.order {
-        CombineOrderSpec::Arrival => CombineOrder::Arrival,
-        CombineOrderSpec::Ports => CombineOrder::Ports,
-    };
     let arithmetic = Arithmetic { operator: own.operator, element: own.element };
-    spec.verify.then_some(Elements { arithmetic, order })
+    spec.verify.then_some(Elements { arithmetic, order: own.order })
 }
 
 fn deepest(trees: &Trees) -> u64 {

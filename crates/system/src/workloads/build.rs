@@ -6,6 +6,7 @@ use apps::benchmarks::{Benchmark, Built};
 use apps::message_driven::{DrivenError, DrivenSpec, MessageDriven};
 use apps::motifs::{CalledBackSpec, ProgramContext, ProgramSpec, check_room};
 use apps::pattern_of;
+use host::MemorySpec;
 use mapping::NodeHops;
 use mpi::collectives::{CalledPlace, CollectiveBackend};
 use mpi::program::{Programs, Sizes};
@@ -25,8 +26,8 @@ use super::sizes::{LARGEST, check_size, packet_size};
 use super::volumes::Phases;
 use super::{Open, Ranks, Volumes, Workload};
 use ::experiment::{
-    ApplicationSpec, ExchangeSpec, Execution, MemorySpec, NicSpec, Overflow, PlaceSpec, ProgramRanksSpec, RanksSpec,
-    TrafficSpec, WorkloadSpec,
+    ApplicationSpec, ExchangeSpec, Execution, NicSpec, Overflow, PlaceSpec, ProgramRanksSpec, RanksSpec, TrafficSpec,
+    WorkloadSpec,
 };
 use ::network::{Feature, Packets};
 
@@ -202,7 +203,7 @@ fn message_driven(
         pattern,
         packet,
         nic: nic.clone(),
-        memory: context.node.memory.as_ref().map(MemorySpec::parameters),
+        memory: context.node.memory.as_ref().map(MemorySpec::params),
         volumes: None,
         operations,
         processors: NodeProcessors::new(context)?,
@@ -260,7 +261,7 @@ fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Wor
         pattern,
         packet,
         nic: nic.clone(),
-        memory: context.node.memory.as_ref().map(MemorySpec::parameters),
+        memory: context.node.memory.as_ref().map(MemorySpec::params),
         volumes,
         operations,
         processors: NodeProcessors::new(context)?,
@@ -307,7 +308,7 @@ fn program(spec: &ProgramRanksSpec, context: &BuildContext<'_>) -> Result<Arc<dy
         pattern,
         packet,
         nic: nic.clone(),
-        memory: context.node.memory.as_ref().map(MemorySpec::parameters),
+        memory: context.node.memory.as_ref().map(MemorySpec::params),
         volumes,
         operations,
         processors: NodeProcessors::new(context)?,

@@ -20,6 +20,7 @@ mod run_state;
 use std::sync::Arc;
 
 use apps::pattern_of;
+use host::MemorySpec;
 use mpi::collectives::{Algorithm, Collective, CollectiveBackend, Operation, Selection};
 use mpi::communicator::{Context, Group, NodeGroups};
 use mpi::program::{Programs, Sizes};
@@ -31,7 +32,7 @@ use super::build_context::BuildContext;
 use super::open::{batch_length, extent};
 use super::ranks::{LimitedGroups, Measured, NodeProcessors, OperationVolumes, Ranks};
 use super::{RunContext, RunLength, Workload, WorkloadRun};
-use ::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, MeasureSpec, MemorySpec};
+use ::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, MeasureSpec};
 use ::network::{Network, Packets};
 use described::GroupOperations;
 use program::{GroupSet, TimedGroup, TimedGroups};
@@ -102,7 +103,7 @@ pub(super) fn build(
         packet: packets.packet,
         nic: context.nic.clone(),
         volumes: None,
-        memory: context.node.memory.as_ref().map(MemorySpec::parameters),
+        memory: context.node.memory.as_ref().map(MemorySpec::params),
         processors: NodeProcessors::new(context)?,
         on_nic: false,
         offload_limits: LimitedGroups::of(context.offload_limits),

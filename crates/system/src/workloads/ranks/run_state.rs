@@ -71,12 +71,13 @@ impl RanksRun {
     /// Creates the state of a run that is about to begin.
     pub fn new(ranks: &Ranks, context: &RunContext) -> Self {
         let count = ranks.programs.ranks();
+        let stripe_above = ranks.nic.host().rails(context.network.planes()).stripe_above;
         Self {
             longest: context.longest().min(if context.shared { context.span.end } else { u64::MAX }),
             node_of: (0..count).map(|rank| ranks.placement.node(TaskId(rank)).0).collect(),
             groups: Arc::new(Groups::of(&*ranks.programs).with_elements(arithmetic(&context.network))),
             context: context.clone(),
-            counted: ClosedCounts::new(context, ranks.packet, ranks.nic.host().stripe_above()),
+            counted: ClosedCounts::new(context, ranks.packet, stripe_above),
             progress: Progress { open: u64::from(count), ..Progress::default() },
             held_since: None,
             idle_until: 0,
@@ -244,11 +245,11 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let packet = ends.iter().map(|&end| plan.serialization(end, ranks.packet)).min().unwrap_or(0);
     let host = ranks.nic.host();
     let (send, receive) = match ranks.on_nic {
-        true => (host.forwarding().0, host.forwarding().1),
-        false => (host.send_overhead, host.receive_overhead),
+        true => (host.forwarding().send, host.forwarding().receive),
+        false => (host.send_overhead.0, host.receive_overhead.0),
     };
     Fastest {
-        latency: network.picoseconds(delay) + send.0 + receive.0,
+        latency: network.picoseconds(delay) + send + receive,
         per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet) / f64::from(network.planes()),
         rails: interface::rail_use(ranks, network),
         limits_receivers: network.has(Feature::ReceiverLinks),

@@ -4,6 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, Bytes, Time};
 
+use crate::context::MatchingParams;
+use crate::nic::{BusParams, DmaParams, PerByte};
+use crate::registration::{BufferRule, RegisteredEnds, RegistrationParams};
+
 /// Cost of message matching: searches of the queues of posted receives and unexpected messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -14,6 +18,12 @@ pub struct MatchingSpec {
     pub per_entry: Time,
     /// Side that searches.
     pub on: Matcher,
+}
+
+impl MatchingSpec {
+    pub(super) fn params(&self) -> MatchingParams {
+        MatchingParams { per_entry: self.per_entry.0, on_nic: self.on == Matcher::Nic }
+    }
 }
 
 /// Side that matches messages and receives.
@@ -66,6 +76,12 @@ pub struct DmaSpec {
     pub engines: u32,
 }
 
+impl DmaSpec {
+    pub(super) fn params(&self) -> DmaParams {
+        DmaParams { engines: self.engines, setup: self.setup.0, per_byte: PerByte::at(self.bandwidth) }
+    }
+}
+
 fn one() -> u32 {
     1
 }
@@ -87,6 +103,17 @@ pub struct BusSpec {
     /// Whether each rail has a bus, or all rails of a node share one.
     #[serde(default)]
     pub of: BusOwner,
+}
+
+impl BusSpec {
+    pub(super) fn params(&self) -> BusParams {
+        BusParams {
+            per_byte: PerByte::at(self.bandwidth),
+            per_packet: self.per_packet.0,
+            shared: self.directions == Directions::One,
+            of_node: self.of == BusOwner::Node,
+        }
+    }
 }
 
 /// Directions of a bus.
@@ -117,24 +144,22 @@ pub struct RegistrationSpec {
     /// first. Default: 0 (each message registers its memory).
     pub cached: u32,
     /// Messages of a rank that share a buffer.
-    pub buffers: BuffersSpec,
+    pub buffers: BufferRule,
     /// Ends of a message at which memory is registered.
-    pub ends: RegisteredEndsSpec,
+    pub ends: RegisteredEnds,
 }
 
-/// Messages of a rank that share a buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BuffersSpec {
-    /// All messages that the rank sends to one peer; all messages that it receives from one peer.
-    #[default]
-    ByPeer,
-    /// All messages that the rank sends; all messages that it receives.
-    One,
-    /// All messages under one tag of a communicator, sent or received. The program names its buffers by tags.
-    ByTag,
-    /// No two messages.
-    Fresh,
+impl RegistrationSpec {
+    pub(super) fn params(&self) -> RegistrationParams {
+        RegistrationParams {
+            time: self.time.0,
+            per_page: self.per_page.0,
+            page: self.page_size.0,
+            cached: self.cached,
+            buffers: self.buffers,
+            ends: self.ends,
+        }
+    }
 }
 
 impl Default for RegistrationSpec {
@@ -144,8 +169,8 @@ impl Default for RegistrationSpec {
             per_page: Time(0),
             page_size: Bytes(4096),
             cached: 0,
-            buffers: BuffersSpec::ByPeer,
-            ends: RegisteredEndsSpec::Both,
+            buffers: BufferRule::ByPeer,
+            ends: RegisteredEnds::Both,
         }
     }
 }
@@ -161,6 +186,14 @@ pub struct CopySpec {
     /// Ends of a message at which its data are copied.
     #[serde(default)]
     pub at: CopyEnds,
+}
+
+impl CopySpec {
+    /// Returns the copy time of a byte at the sender and at the receiver.
+    pub(super) fn params(&self) -> [PerByte; 2] {
+        let of = |copies: bool| if copies { PerByte::at(self.bandwidth) } else { PerByte::FREE };
+        [of(self.at != CopyEnds::Receiver), of(self.at != CopyEnds::Sender)]
+    }
 }
 
 /// Ends of an eager message at which its data are copied.
@@ -185,15 +218,4 @@ pub enum BusOwner {
     Rail,
     /// All rails of a node share one bus.
     Node,
-}
-
-/// Ends of a message at which memory is registered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RegisteredEndsSpec {
-    /// Sender and receiver.
-    #[default]
-    Both,
-    /// Receiver only. The sender's processor writes the data to the interface, which reads no memory.
-    Receiver,
 }

@@ -1,9 +1,10 @@
 //! `[node.memory]`: memory through which ranks of a node exchange messages.
 
-use host::MemoryParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, Time};
+
+use crate::memory::MemoryParams;
 
 /// Memory through which ranks of a node exchange messages. Default: such messages take the overheads only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,7 +30,7 @@ fn two() -> u32 {
 
 impl MemorySpec {
     /// Returns the section as parameters of executors.
-    pub fn parameters(&self) -> MemoryParams {
+    pub fn params(&self) -> MemoryParams {
         MemoryParams { bandwidth: self.bandwidth.0, latency: self.latency.0, single_copy: self.copies == 1 }
     }
 }

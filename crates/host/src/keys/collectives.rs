@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
+use crate::context::ForwardingParams;
+
 /// Processor of an interface that executes collective operations. It handles one message at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -29,9 +31,12 @@ impl Default for NicCollectivesSpec {
 }
 
 impl NicCollectivesSpec {
-    /// Returns the times per message that leaves, per message that has arrived, and per combined byte, given the
-    /// overheads of `[nic]`.
-    pub(crate) fn times(&self, (send, receive): (Time, Time)) -> (Time, Time, Time) {
-        (self.send_overhead.unwrap_or(send), self.receive_overhead.unwrap_or(receive), self.combine_per_byte)
+    /// Returns the times of the section, given the overheads of `[nic]`.
+    pub(super) fn params(&self, (send, receive): (Time, Time)) -> ForwardingParams {
+        ForwardingParams {
+            send: self.send_overhead.unwrap_or(send).0,
+            receive: self.receive_overhead.unwrap_or(receive).0,
+            combine: self.combine_per_byte.0,
+        }
     }
 }
