@@ -122,6 +122,15 @@ def test_a_long_name_does_not_fill_the_screen(
     assert 0 < len(ran.err) < 2000, ran.err[:400]
 
 
+def test_a_long_name_in_a_file_does_not_fill_the_screen(tmp_path: Path) -> None:
+    """Catches a message that shows all of a name of 10,000 characters that a file holds."""
+    file = tmp_path / "topology.conf"
+    file.write_text(f"SwitchName={'x' * 10_000} Switches=absent\n")
+    with pytest.raises(ct.ExperimentError, match="absent") as raised:
+        ct.Machine(str(file))
+    assert len(str(raised.value)) < 1000
+
+
 FILES: dict[str, bytes | None] = {
     "absent": None,
     "empty": b"",

@@ -185,14 +185,6 @@ fn files_of_slurm_are_known_by_any_of_their_first_words() {
 }
 
 #[test]
-fn long_names_are_shortened_in_messages() {
-    // Would catch an error message with a whole name of 10,000 characters.
-    let (long, own) = ("x".repeat(10_000), "y".repeat(100));
-    let error = from_text("t.conf", &format!("SwitchName={long} Switches={own}\n")).expect_err("no such switch");
-    assert_eq!(error.message, format!("the switch {own} below {}… has no line of its own", "x".repeat(99)));
-}
-
-#[test]
 fn hosts_make_an_allocation() {
     // Would catch hosts that are found in the order of the machine instead of the job's.
     let folder = std::env::temp_dir().join(format!("cutthrough-hosts-{}", std::process::id()));
