@@ -124,7 +124,7 @@ def test_loads_of_results_for_one_member_are_named() -> None:
     loads = results.channel_loads()
     assert loads.reference == "without_acknowledgements"
     used, expected = loads.values("utilization"), loads.values("without_acknowledgements")
-    assert results[0]["accepted_load"] < 1.0
+    assert results[0]["throughput"] < 1.0
     assert (expected <= used + 1e-9).all()
     assert (expected < used - 1e-6).any()
     assert "acknowledge" in (reference_note(loads) or "")

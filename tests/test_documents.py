@@ -27,6 +27,7 @@ NAMED = {
     "crates/mapping/src/machine/importers/wiring.rs": "machines that are read become edge lists",
     "crates/mapping/src/machine/presets.rs": "machines that are read become edge lists",
     "crates/mapping/src/machine/source.rs": "machines that are read become edge lists",
+    "crates/system/src/model.rs": "the choice of the network model",
 }
 
 
