@@ -98,3 +98,18 @@ def test_folders_may_have_any_name(small: Path) -> None:
     line = "cd $'o\\xfe' && $C run small.toml --plots none -o out && $C report out && $C compare out out"
     ran = shell(line, small.parent)
     assert (ran.returncode, "error" in ran.stderr) == (0, False)
+
+
+def test_outputs_follow_links_and_fill_pipes(small: Path) -> None:
+    """Catches a link, a pipe or a device that becomes a file."""
+    folder = small.parent
+    (folder / "real.txt").write_text("former\n", encoding="utf-8")
+    (folder / "link.txt").symlink_to("real.txt")
+    mapping = "$C map -g stencil:2x2 -m mesh:2x2 -o"
+    ran = shell(f"{mapping} link.txt && mkfifo pipe && (cat pipe > taken.txt & {mapping} pipe; wait)", folder)
+    assert ran.returncode == 0, ran.stderr
+    assert (folder / "link.txt").is_symlink()
+    assert (folder / "pipe").is_fifo()
+    real, taken = ((folder / name).read_text(encoding="utf-8") for name in ("real.txt", "taken.txt"))
+    assert sorted(real.split()) == ["0", "1", "2", "3"]
+    assert taken == real

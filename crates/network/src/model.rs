@@ -16,8 +16,6 @@ use crate::traffic::{JobNumbers, NodeTraffic, Span};
 
 /// Network model.
 pub trait NetworkModel: Debug + Send + Sync {
-    /// Returns the name of the model in the experiment file.
-    fn name(&self) -> &'static str;
     /// Returns the features of the model.
     fn features(&self) -> &'static [Feature];
     /// Whether the model has a feature.

@@ -31,10 +31,6 @@ const CHECK_INTERVAL: u32 = 16;
 pub struct PacketModel;
 
 impl NetworkModel for PacketModel {
-    fn name(&self) -> &'static str {
-        "packet"
-    }
-
     fn features(&self) -> &'static [Feature] {
         &[Feature::Packets, Feature::Routes, Feature::Queues, Feature::ReceiverLinks]
     }

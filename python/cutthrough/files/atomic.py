@@ -7,11 +7,12 @@ import platform
 import threading
 from contextlib import contextmanager
 from glob import escape
+from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 __all__ = ["Unwritable", "clean", "make_folder", "replacing", "write", "write_alone"]
 
@@ -25,18 +26,26 @@ class Unwritable(OSError):
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a path beside `path` to write to. The end of the block forces the file to disk and renames it to `path`.
+    """Yields a path to write to. The end of the block forces the file to disk and renames it to `path`.
 
-    If the block raises, the former `path` stays unchanged.
+    A link is followed. A pipe or a device is not replaced: it is given the content of the file. If the block raises,
+    the former `path` stays unchanged.
 
     Raises:
         Unwritable: The file cannot be written.
     """
-    aside = path.with_name(f"{_unfinished()}{os.getpid()}-{threading.get_ident()}-{path.name}")
+    real = Path(os.path.realpath(path)) if path.is_symlink() else path
+    takes_content = real.exists() and not real.is_file()
+    folder = Path(gettempdir()) if takes_content else real.parent
+    aside = folder / f"{_unfinished()}{os.getpid()}-{threading.get_ident()}-{real.name}"
     try:
         yield aside
+        if takes_content:
+            path.write_bytes(aside.read_bytes())
+            aside.unlink()
+            return
         _sync(aside)
-        aside.replace(path)
+        aside.replace(real)
     except BaseException as error:
         aside.unlink(missing_ok=True)
         if not isinstance(error, OSError):
@@ -44,7 +53,7 @@ def replacing(path: Path) -> Iterator[Path]:
         message = f"cannot write {path}: {error.strerror or error}"
         raise Unwritable(message) from error
     # Otherwise a power failure may undo the rename.
-    _sync(path.parent)
+    _sync(real.parent)
 
 
 def write_alone(path: Path, content: str | bytes) -> None:

@@ -19,10 +19,6 @@ use crate::model::{MachineRun, NetworkModel};
 pub struct DelayModel;
 
 impl NetworkModel for DelayModel {
-    fn name(&self) -> &'static str {
-        "delay"
-    }
-
     fn features(&self) -> &'static [Feature] {
         &[]
     }

@@ -20,10 +20,6 @@ const LATENCY: u64 = 5_000_000;
 struct PostalModel;
 
 impl NetworkModel for PostalModel {
-    fn name(&self) -> &'static str {
-        "postal"
-    }
-
     fn features(&self) -> &'static [Feature] {
         &[]
     }
