@@ -51,8 +51,9 @@ pub(crate) struct Inbound {
     pub passed: u64,
     /// Whether its rendezvous request has begun to pass the receiver's interface.
     pub asked: bool,
-    /// Time at which its rendezvous request has been read, in picoseconds, if it has one.
-    pub read_at: u64,
+    /// Time before which nothing follows, in picoseconds: its rendezvous request has been read, and the search for its
+    /// receive has ended.
+    pub ready_at: u64,
     /// Whether its first packet has arrived.
     pub is_here: bool,
     /// Next message of this pair of ranks.
@@ -142,7 +143,7 @@ impl Arrivals {
             missing: envelope.bytes.max(1),
             passed: 0,
             asked: false,
-            read_at: 0,
+            ready_at: 0,
             is_here: false,
             behind: NONE,
             is_first: false,

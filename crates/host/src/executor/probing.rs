@@ -70,11 +70,11 @@ impl Executor {
 
     /// Lets a probe find a message from time `from` on, which may be later than now.
     fn probe_finds(&mut self, place: u32, message: u32, (from, now): (u64, u64), around: &mut impl HostContext) {
-        let Inbound { envelope: Envelope { source, tag, bytes, .. }, read_at, rank, .. } = self.arrivals[message];
+        let Inbound { envelope: Envelope { source, tag, bytes, .. }, ready_at, rank, .. } = self.arrivals[message];
         let probing = self.probes.get(place);
         probing.found = Some(Matched { source, tag, bytes });
         let op = probing.op;
-        let end = self.processors.returns(rank, from.max(read_at));
+        let end = self.processors.returns(rank, from.max(ready_at));
         self.later(end, op, Event::Probed(place), now, around);
     }
 

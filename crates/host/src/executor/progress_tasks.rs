@@ -41,7 +41,9 @@ impl Executor {
         match task {
             ProgressTask::Admit(message) => self.admit(message, now, around),
             ProgressTask::Complete(message) => {
-                let Envelope { bytes, .. } = self.arrivals[message].envelope;
+                let Inbound { envelope: Envelope { bytes, .. }, ready_at, .. } = self.arrivals[message];
+                // The last packet may arrive during the search for the receive.
+                let from = from.max(ready_at);
                 let op = self.receive_of(message);
                 let at = match self.forwards_arrival(message) {
                     Some(own) => self.nic_work(rank, (op, Purpose::Receive), from, own.receive),
@@ -89,7 +91,7 @@ impl Executor {
 
     /// Returns the time at which the request of a message that was matched at `from` has been answered.
     fn answering(&mut self, rank: u32, message: u32, from: u64) -> u64 {
-        let Inbound { envelope, read_at, .. } = self.arrivals[message];
+        let Inbound { envelope, ready_at, .. } = self.arrivals[message];
         let what = (self.arrivals[message].send(), Purpose::Answer);
         let Envelope { source, tag, context, bytes, .. } = envelope;
         let buffer = BufferUse { peer: source, receives: true, tag, context };
@@ -104,7 +106,7 @@ impl Executor {
         let registration = self.registration_of(rank, buffer, bytes);
         let work = self.interface.send_overhead + registration;
         // An occupied processor has read the request before it goes on to this.
-        let from = if self.processors.is_host_driven() { from } else { read_at.max(from) };
+        let from = if self.processors.is_host_driven() { from } else { ready_at.max(from) };
         self.reaction_work(rank, what, from, work)
     }
 

@@ -5,7 +5,8 @@
 //! fluid model of whole packets may be earlier by a byte's time in each part, and never later.
 
 use host::{
-    BusParams, DmaParams, GapParams, NicParams, PartParams, PerByte, ProcessorParams, RailParams, RailPolicy, stripes,
+    BusParams, DmaParams, GapParams, MatchingParams, NicParams, PartParams, PerByte, ProcessorParams, RailParams,
+    RailPolicy, stripes,
 };
 use mpi::program::ScriptCall;
 use proptest::prelude::*;
@@ -28,6 +29,9 @@ struct Times {
     link: u64,
     rails: u32,
     of_node: bool,
+    /// Search of a queue for a message, which begins when its first packet has arrived.
+    search: u64,
+    on_nic: bool,
 }
 
 impl Times {
@@ -47,6 +51,7 @@ impl Times {
             pace: self.link * PACKET,
             first_byte_free: false,
             processor: ProcessorParams::LATENCY,
+            matching: MatchingParams { per_entry: self.search, on_nic: self.on_nic },
             parts: PartParams {
                 pio: self.pio.map(PerByte::of),
                 pio_limit: if self.pio.is_some() { u64::MAX } else { 0 },
@@ -104,7 +109,7 @@ fn send_by_link(packets: Vec<Bytes>, each: u64) -> Vec<Bytes> {
     packets.into_iter().map(send_one).collect()
 }
 
-/// Returns the time at which the last byte of a message has arrived, by the list.
+/// Returns the time at which the last byte of a message has arrived and its receive has been found, by the list.
 fn listed(times: &Times, bytes: u64) -> u64 {
     let by_rail = stripes(bytes, PACKET as u32, times.rails).map(|stripe| {
         let (setup, fetched) = times.dma.unwrap_or((0, 0));
@@ -115,9 +120,12 @@ fn listed(times: &Times, bytes: u64) -> u64 {
         let packets = pass(pass(packets, times.per_packet, times.bus), 0, times.gap);
         let packets = send_by_link(packets, times.link);
         let packets = pass(pass(packets, 0, times.receive_gap), times.per_packet, times.bus);
-        *packets.last().unwrap().last().unwrap()
+        [packets.first(), packets.last()].map(|packet| *packet.unwrap().last().unwrap())
     });
-    by_rail.max().unwrap()
+    let ends: Vec<[u64; 2]> = by_rail.collect();
+    let first = ends.iter().map(|&[first, _]| first).min().unwrap();
+    let last = ends.iter().map(|&[_, last]| last).max().unwrap();
+    last.max(first + times.search)
 }
 
 fn times() -> impl Strategy<Value = Times> {
@@ -128,8 +136,9 @@ fn times() -> impl Strategy<Value = Times> {
         2 => each().prop_map(|pio| (Some(pio), None)),
         2 => (fixed(), each()).prop_map(|dma| (None, Some(dma))),
     ];
-    let parts = (source, each(), fixed(), each(), each(), each(), 1_u32..4, any::<bool>());
-    parts.prop_map(|((pio, dma), bus, per_packet, gap, receive_gap, link, rails, of_node)| Times {
+    let parts = (source, each(), fixed(), each(), each(), each(), (1_u32..4, any::<bool>()));
+    let parts = (parts, fixed(), any::<bool>());
+    parts.prop_map(|(((pio, dma), bus, per_packet, gap, receive_gap, link, (rails, of_node)), search, on_nic)| Times {
         pio,
         dma,
         bus,
@@ -139,6 +148,8 @@ fn times() -> impl Strategy<Value = Times> {
         link,
         rails,
         of_node: of_node && rails > 1,
+        search,
+        on_nic,
     })
 }
 
@@ -160,9 +171,10 @@ proptest! {
     #[test]
     fn a_longer_message_takes_no_less(times in times(), bytes in 1_u64..100) {
         // Would catch a fixed time that is hidden by the bytes of a longer packet, and a last packet that is faster
-        // because it is short. What several rails share, the processor that writes or a bus, serves the stripes in
-        // sequence: one more packet may divide better.
-        let times = if times.rails > 1 { Times { pio: None, of_node: false, ..times } } else { times };
+        // because it is short, or that completes a message whose receive is still searched for. What several rails
+        // share, the processor that writes or a bus, serves the stripes in sequence: one more packet may divide better,
+        // and its stripe may come first, so that the search begins earlier.
+        let times = if times.rails > 1 { Times { pio: None, of_node: false, search: 0, ..times } } else { times };
         let (short, long) = (times.message(bytes), times.message(bytes + 1));
         prop_assert!(short <= long, "{bytes} bytes take {short}, one more {long}");
     }
@@ -182,6 +194,8 @@ fn the_time_of_a_packet_precedes_its_head_at_both_ends() {
         link: 1000,
         rails: 1,
         of_node: false,
+        search: 0,
+        on_nic: false,
     };
     let interface = NicParams { packet: 2048, pace: 1000 * 2048, ..times.interface() };
     let run = |bytes| {

@@ -21,11 +21,11 @@ impl Executor {
             // If overheads do not occupy the processor, a request is read even before the earlier messages of its pair.
             let by_nic = self.interface.matching.on_nic || self.forwards_arrival(place).is_some();
             let message = &mut self.arrivals[place];
-            message.read_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
-            let (op, rank, read_at) = (message.send(), message.rank, message.read_at);
+            message.ready_at = now + if by_nic { 0 } else { self.interface.receive_overhead };
+            let (op, rank, ready_at) = (message.send(), message.rank, message.ready_at);
             self.trace_arrival(op, TracedPart::Request, now);
             if by_nic || !self.processors.is_host_driven() {
-                self.trace_latency(rank, (op, Purpose::Read), (now, read_at));
+                self.trace_latency(rank, (op, Purpose::Read), (now, ready_at));
             }
         } else {
             message.missing = message.missing.saturating_sub(u64::from(self.interface.packet));
@@ -82,7 +82,7 @@ impl Executor {
         let by_nic = self.interface.matching.on_nic || self.forwards_arrival(place).is_some();
         if rendezvous && self.processors.is_host_driven() && !by_nic {
             from = self.reaction_work(rank, (send, Purpose::Read), now, self.interface.receive_overhead);
-            self.arrivals[place].read_at = from;
+            self.arrivals[place].ready_at = from;
         }
         let key = MatchKey { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
         let met = self.matching.message(rank, key, || place);
@@ -110,8 +110,9 @@ impl Executor {
         (from, now): (u64, u64),
         around: &mut impl HostContext,
     ) {
-        (self.arrivals[place].receive, self.arrivals[place].number) = (receive, number);
-        let message = self.arrivals[place];
+        let found = &mut self.arrivals[place];
+        (found.receive, found.number, found.ready_at) = (receive, number, found.ready_at.max(from));
+        let message = *found;
         let Envelope { source, tag, context, bytes: sent, rendezvous, .. } = message.envelope;
         let PendingRecv { op, rank, bytes: received, .. } = self.receives[receive];
         self.trace_met(rank, op.number.wrapping_add(number), message.send());
