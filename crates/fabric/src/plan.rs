@@ -372,9 +372,10 @@ impl Plan {
         }
     }
 
-    /// Returns whether every buffer is freed as the head leaves: no incoming channel is faster than an outgoing one.
+    /// Returns whether every buffer is freed as the head leaves: no incoming channel is faster than an outgoing one, and
+    /// no combine unit, which may take a packet in for longer, is attached.
     pub(crate) fn frees_at_head(&self) -> bool {
-        self.credit_return == CreditReturn::Head && !self.has_mixed_rates()
+        self.credit_return == CreditReturn::Head && !self.has_mixed_rates() && self.units().is_none()
     }
 
     /// Returns whether a packet may leave an input before its tail has come: by a faster channel or over a faster

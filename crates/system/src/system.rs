@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fabric::catalogue::HeadOfLine;
-use fabric::{FabricSpec, Plan, ReceiveBufferSpec};
+use fabric::{FabricSpec, LinkParameters, Plan, ReceiveBufferSpec};
 use routing::{DependencyCycle, Routing, RoutingContractError};
 use topology::{ChannelClass, Topology};
 use units::{Bytes, KeyError, KeyResult, NodeId, Time};
@@ -418,14 +418,18 @@ fn fabric_spec(
     sizes.dedup();
     let others = sizes.into_iter().filter(|&size| size > 0 && size != u64::from(packet));
     let times = |job: &JobBuilder| job.workload.host_times().into_iter().chain([job.start]).chain(job.end);
+    let links: Vec<_> = topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
+    // Where the time of one byte is rounded, only a picosecond divides the times of all sizes.
+    let is_rounded = |link: &LinkParameters| link.bandwidth.serialization(Bytes(1)).is_some_and(|(_, exact)| !exact);
+    let rounded = jobs.iter().any(|job| job.workload.has_unknown_sizes()) && links.iter().any(is_rounded);
     FabricSpec {
         topology: Arc::clone(topology),
         routing: Arc::clone(routing),
-        links: topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect(),
+        links,
         router: spec.router.clone(),
         packet: Bytes(u64::from(packet)),
         other_packets: others.map(Bytes).collect(),
-        other_times: jobs.iter().flat_map(times).chain(whole.then_some(Time(1))).collect(),
+        other_times: jobs.iter().flat_map(times).chain((whole || rounded).then_some(Time(1))).collect(),
         receive_buffer: spec.node.receive_buffer.map(|depth| ReceiveBufferSpec {
             depth,
             drain: spec.node.drain.unwrap_or_else(|| {

@@ -42,18 +42,12 @@ pub fn compare_with(case: &Case, mutant: Option<Mutant>) -> Verdict {
         if !jobs.iter().all(|job| has_one_path_each(&system, job)) {
             return Verdict::Left("has several paths".to_owned());
         }
-        if jobs.len() > 1 && jobs.iter().any(begins_late) {
-            return Verdict::Left("begins after an empty phase".to_owned());
-        }
         if system.refuse_deadlock().is_err() {
             return Verdict::Left("may deadlock".to_owned());
         }
         let behind = if system.spec.node.receive_buffer.is_some() { " before receive buffers" } else { "" };
         let kind = format!("{} on {}{behind}", system.spec.router.kind(), system.network.topology.kind());
         let network = Network { mutant, ..network(case, &system) };
-        if departs_for_groups(case, &network, system.network.plan.tick().0) {
-            return Verdict::Left("departs from the rules for groups".to_owned());
-        }
         let Some(outcomes) = expect(&network, &jobs) else {
             return Verdict::Differs(kind, "the oracle has a deadlock".to_owned());
         };
@@ -90,24 +84,6 @@ fn job_of(case: &Case, system: &System, number: usize) -> oracle::Job {
     let phases = job.messages().iter().map(phase).collect();
     let window = job.window.map(|(bytes, ack)| Window { bytes, ack });
     oracle::Job { start: job.start, phases, allreduce: job.allreduce(), window }
-}
-
-/// Whether a job begins at time 0 with an empty phase before others. The fabric draws the first packets of nodes before
-/// such a job gives any, so that it has no turn at time 0.
-fn begins_late(job: &oracle::Job) -> bool {
-    let is_empty = |flows: &Vec<Vec<Flow>>| flows.iter().all(Vec::is_empty);
-    job.start == 0 && job.phases.first().is_some_and(is_empty) && !job.phases.iter().all(is_empty)
-}
-
-/// Whether the fabric departs from the rules for groups. With links of one speed and buffers that become free at the
-/// head it frees a packet's space when a combine unit takes the packet, however long the unit takes. The time of an
-/// allreduce's last packet does not enter the tick, and is rounded up to it.
-fn departs_for_groups(case: &Case, network: &Network<'_>, tick: u64) -> bool {
-    let Some(bytes) = case.jobs[0].allreduce() else { return false };
-    let first = network.links[0].bandwidth;
-    let last = |link: &Link| (u128::from(bytes % case.packet) * 8_000_000_000_000).div_ceil(link.bandwidth.into());
-    (!network.frees_at_tail && network.links.iter().all(|link| link.bandwidth == first))
-        || network.links.iter().any(|link| !last(link).is_multiple_of(tick.into()))
 }
 
 fn has_one_path_each(system: &System, job: &oracle::Job) -> bool {

@@ -102,6 +102,11 @@ pub trait Workload: Debug + Send + Sync {
     fn packets(&self) -> Packets;
     /// Sizes of partial packets, in bytes. 0 stands for none.
     fn partial_packets(&self) -> Vec<u64>;
+    /// Returns whether packets may have any size: those of a program that is called back, and of operations that
+    /// routers carry out.
+    fn has_unknown_sizes(&self) -> bool {
+        false
+    }
     /// Times of the host that must be multiples of the tick.
     fn host_times(&self) -> Vec<Time> {
         Vec::new()

@@ -236,7 +236,18 @@ impl VolumesRun {
             context,
         };
         run.load_phase();
+        run.skip_empty();
         run
+    }
+
+    /// Closes the empty phases with which a job begins beside others. The network draws the first packets of all jobs
+    /// at their start, so that the first phase with flows must be known there.
+    fn skip_empty(&mut self) {
+        while self.context.shared && self.volume == 0 && !self.is_last() {
+            let arrivals = vec![0; self.flows.len()];
+            self.done.push(PhaseCounts { time: 0, finished: true, bytes: 0, sent: 0.0, senders: 0, arrivals });
+            self.load_phase();
+        }
     }
 
     /// Whether the current phase is the last.

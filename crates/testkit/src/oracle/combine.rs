@@ -1,7 +1,7 @@
 //! Combine units: stations behind a port of each router that combine the packets of a group's allreduce, and the paths
 //! of these packets along the group's tree.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use routing::trees::Exit;
 use topology::ChannelClass;
@@ -19,13 +19,17 @@ pub(super) struct Unit {
     results: VecDeque<Packet>,
 }
 
-/// Part of a member in an allreduce: segments sent, segments of which the result has come, and all segments.
-#[derive(Clone, Copy, Debug, Default)]
+/// Part of a member in an allreduce.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Part {
     tree: u32,
-    sent: u64,
-    finished: u64,
     bytes: u64,
+    /// Number of segments sent.
+    sent: u64,
+    /// First segment whose result has not come, and the later ones whose results have. Results overtake one another on
+    /// different virtual channels.
+    first: u64,
+    later: BTreeSet<u64>,
 }
 
 impl Simulator<'_> {
@@ -58,7 +62,7 @@ impl Simulator<'_> {
         let groups = self.network.groups?;
         let window = u64::from(groups.units.window) + u64::from(self.network.mutant == Some(Mutant::LongGroupWindow));
         let left = part.bytes.saturating_sub(part.sent * self.network.packet);
-        if left == 0 || part.sent >= part.finished + window {
+        if left == 0 || part.sent >= part.first + window {
             return None;
         }
         let segment = part.sent;
@@ -131,8 +135,11 @@ impl Simulator<'_> {
 }
 
 impl Part {
-    /// Notes that a result has come. The results of a tree come in order.
-    pub fn finish(&mut self) {
-        self.finished += 1;
+    /// Notes that the result of a segment has come.
+    pub fn finish(&mut self, segment: u64) {
+        self.later.insert(segment);
+        while self.later.remove(&self.first) {
+            self.first += 1;
+        }
     }
 }

@@ -155,7 +155,7 @@ impl Simulator<'_> {
     /// Returns the next packet of a job's flows, which take turns. A flow whose window is full is passed over. Packets
     /// are generated as fast as the channel can take them.
     fn generate(&mut self, source: usize, job: usize) -> Option<Packet> {
-        if let Some(mut part) = self.sources[source].queues[job].part {
+        if let Some(mut part) = self.sources[source].queues[job].part.clone() {
             let (bytes, place) = self.contribute(self.sources[source].node, &mut part)?;
             self.sources[source].queues[job].part = Some(part);
             return Some(Packet { bytes, tree: Some(place), ..self.new_packet(job, self.sources[source].node, &[]) });
@@ -234,8 +234,8 @@ impl Simulator<'_> {
     /// Acknowledges a packet whose tail is at the node of a source, or takes the acknowledgement that it is.
     pub(super) fn delivered(&mut self, now: u64, source: usize, packet: &Packet) {
         let Source { node, plane, .. } = self.sources[source];
-        if let Some(part) = &mut self.sources[source].queues[packet.job].part {
-            part.finish();
+        if let (Some(part), Some(place)) = (&mut self.sources[source].queues[packet.job].part, packet.tree) {
+            part.finish(place.segment);
             return self.events.visit_source(now, source);
         }
         let (job, back) = (packet.job, self.source_of(packet.src, plane));

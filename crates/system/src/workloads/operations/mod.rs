@@ -148,6 +148,10 @@ impl Workload for GroupOperations {
         self.ranks.partial_packets()
     }
 
+    fn has_unknown_sizes(&self) -> bool {
+        self.ranks.has_unknown_sizes()
+    }
+
     fn host_times(&self) -> Vec<Time> {
         self.ranks.host_times()
     }

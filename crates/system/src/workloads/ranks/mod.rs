@@ -54,13 +54,15 @@ impl Workload for Ranks {
         let rest = |bytes: u64| bytes % u64::from(self.packet);
         // An empty message is a packet of one byte.
         let mut rests: BTreeSet<u64> = self.sizes.iter().map(|(bytes, _)| rest(bytes.max(1))).collect();
-        // Unknown sizes: messages of a program that is called back, and parts of operations that routers carry out. A
-        // tick that divides the time of one byte divides that of any size.
-        let unknown = self.programs.is_called_back() || !self.programs.groups().is_empty();
-        rests.extend(unknown.then_some(1));
+        // If the time of one byte is whole, a tick that divides it divides that of any size.
+        rests.extend(self.has_unknown_sizes().then_some(1));
         let host = self.nic.host();
         rests.extend(host.has_control().then(|| rest(host.control().0)));
         rests.into_iter().collect()
+    }
+
+    fn has_unknown_sizes(&self) -> bool {
+        self.programs.is_called_back() || !self.programs.groups().is_empty()
     }
 
     fn host_times(&self) -> Vec<Time> {
