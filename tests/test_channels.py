@@ -146,11 +146,25 @@ def test_copies_by_several_paths_have_an_upper_bound() -> None:
     assert loads.values("utilization")[local].mean() < loads.values("upper_bound")[local].mean()
 
 
+def test_no_load_is_called_exact_beyond_saturation() -> None:
+    """Catches exact loads above 1 where nodes are served unequally, and a full channel into a node that is left out."""
+    hotspot = {"kind": "hotspot", "nodes": [0], "fraction": 0.5}
+    results = ct.run(torus(workload={"kind": "traffic", "pattern": hotspot}, sweep={"workload.load": [0.01, 0.9]}))
+    below, beyond = (results.channel_loads(place) for place in range(2))
+    assert (below.reference, beyond.reference) == ("exact", "equal_service")
+    assert beyond.values("equal_service").max() > 1.0
+    assert "equal service" in (reference_note(beyond) or "")
+    first = beyond.hottest(8)[0]
+    assert (first["part"], first["target_node"]) == ("ejection", 0)
+    assert first["utilization"] > 0.95
+    assert channels.mean_loads([below, beyond], [1, 1]).reference == "equal_service"
+
+
 def test_loads_above_one_are_explained() -> None:
     """Catches a share above 1 that nothing explains, and an explanation where there is none."""
     machine = channels.ChannelTable.of(ct.Torus([4])._shape)
     count = int(machine.number.max()) + 1
-    for name, words in (("even_spread", "could not carry this load"), ("exact", "not served equally")):
+    for name, words in (("even_spread", "could not carry this load"), ("equal_service", "not served equally")):
         for load, is_said in ((1.0, False), (1.01, True)):
             note = reference_note(machine.loads({"utilization": np.full(count, 0.5), name: np.full(count, load)}))
             assert note is not None

@@ -47,7 +47,11 @@ def added(which: str) -> dict[str, Json]:
     """Returns the exact loads of channels that Python adds to the measured quantities."""
     texts = {
         "exact": f"{which} by the exact load per unit of offered load times the accepted load. None with adaptive "
-        "routing, or where it was not computed.",
+        "routing, beyond saturation, or where it was not computed.",
+        "equal_service": (
+            f"{which} by the exact load per unit of offered load times the mean accepted load, beyond saturation. "
+            f"Above 1, the nodes are not served equally. None below saturation, or where it was not computed."
+        ),
         "even_spread": (
             f"{which} if packets were spread evenly over the candidates of an adaptive routing. Above 1, such a spread "
             f"could not carry the accepted load. None with other routings, or where it was not computed."

@@ -16,7 +16,7 @@ import numpy as np
 import cutthrough._core as _core
 import cutthrough.files.atomic as atomic
 from cutthrough.arguments.faults import refuse
-from cutthrough.quantities.measured import delivered_load
+from cutthrough.quantities.measured import LOAD_KINDS, delivered_load, is_saturated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,8 +52,6 @@ ABOUT = b"cutthrough"
 AFFORDABLE = 200_000_000
 #: Keys that exact loads per unit of offered load do not depend on.
 INDIFFERENT = ("workload.load", "workload.injection", "workload.pacer", "router", "measure", "nic")
-#: Kinds of loads that channels should carry (`loads_kind` of an analysis), which also name their columns.
-KINDS = ("exact", "without_acknowledgements", "upper_bound", "even_spread")
 
 
 def doubles(data: bytes) -> Doubles:
@@ -126,8 +124,9 @@ class ChannelLoads:
 
     Attributes:
         table: A row for each channel. The table of a run has `utilization`, the share of time in which the channel
-            sends, and `exact`, the load that it should carry at the accepted load (another of `KINDS` where that is not
-            exact: `even_spread` if the routing is adaptive). The table of an analysis has `load`, the share of
+            sends, and `exact`, the load that it should carry at the accepted load. Where that is not exact, the column
+            is another of `LOAD_KINDS`: `even_spread` if the routing is adaptive, `equal_service` beyond saturation,
+            where one accepted load does not describe all nodes. The table of an analysis has `load`, the share of
             bandwidth that the channel carries per unit of offered load.
     """
 
@@ -147,7 +146,7 @@ class ChannelLoads:
     @property
     def reference(self) -> str | None:
         """The column to compare it with: the load that a channel should carry."""
-        return next((name for name in KINDS if name in self.table.column_names), None)
+        return next((name for name in LOAD_KINDS if name in self.table.column_names), None)
 
     def values(self, column: str) -> npt.NDArray[Any]:
         """Returns a column of numbers, with -1 for missing values."""
@@ -244,8 +243,9 @@ class ChannelLoads:
     def hottest(self, count: int, values: Doubles | None = None) -> list[dict[str, Any]]:
         """Returns the channels with the largest loads between routers, in descending order of load.
 
-        Considers all channels if no channel joins routers. Each entry is a row of the table with `name` (its two ends)
-        and `part` (as `parts` names it).
+        A channel out of a node or into one is among them if it is the hottest of its class and hotter than all channels
+        between routers. Considers all channels if no channel joins routers. Each entry is a row of the table with
+        `name` (its two ends) and `part` (as `parts` names it).
 
         Args:
             count: Number of channels.
@@ -253,8 +253,11 @@ class ChannelLoads:
                 an analysis.
         """
         values = self.values(self.quantity) if values is None else values
-        inner = np.flatnonzero(~np.isin(self.classes, [self.about["classes"].index(name) for name in sorted(ENDS)]))
-        among = inner if len(inner) else np.arange(len(values))
+        ends = [np.flatnonzero(self.classes == self.about["classes"].index(name)) for name in sorted(ENDS)]
+        inner = np.setdiff1d(np.arange(len(values)), np.concatenate(ends))
+        most = values[inner].max(initial=0.0)
+        hotter = [own[values[own].argmax()] for own in ends if values[own].max(initial=0.0) > most]
+        among = np.append(inner, hotter).astype(inner.dtype) if len(inner) else np.arange(len(values))
         chosen = among[np.argsort(-values[among], kind="stable")[:count]]
         rows: list[dict[str, Any]] = self.table.take(chosen).to_pylist()
         parts = self.parts()
@@ -316,14 +319,17 @@ def mean_loads(tables: Sequence[ChannelLoads], weights: Sequence[int]) -> Channe
     """Returns the channels of one topology with the weighted means of their loads."""
     import pyarrow as pa
 
-    first, *others = tables
-    if not others:
-        return first
-    held = first.table
-    for name in (first.quantity, first.reference):
-        if name is not None and all(name in other.table.column_names for other in others):
-            mean = np.average([own.values(name) for own in tables], axis=0, weights=weights)
-            held = held.set_column(held.column_names.index(name), name, pa.array(mean))
+    held = tables[0].table
+    if len(tables) == 1:
+        return tables[0]
+    for names in ([own.quantity for own in tables], [own.reference for own in tables]):
+        held_names = [name for name in names if name is not None]
+        # A mean of exact loads and of others is not exact.
+        kinds = {"equal_service"} if {*names} == {"exact", "equal_service"} else {*names}
+        if len(held_names) == len(tables) and len(kinds) == 1:
+            values = [own.values(name) for own, name in zip(tables, held_names, strict=True)]
+            mean = pa.array(np.average(values, axis=0, weights=weights))
+            held = held.set_column(held.column_names.index(held_names[0]), str(kinds.pop()), mean)
     return ChannelLoads(held)
 
 
@@ -443,6 +449,8 @@ class Network:
         exact = None if accepted is None else self._reference(place)
         if exact is not None:
             name, per_load = exact
+            if name == "exact" and any(map(is_saturated, (outcome.point, *outcome.point.get("jobs", ())))):
+                name = "equal_service"
             columns[name] = self._carried(place, per_load)
         return self._machine(place).loads(columns)
 

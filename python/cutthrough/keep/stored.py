@@ -12,6 +12,7 @@ import cutthrough._core as _core
 import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import path_of, printable, refuse
 from cutthrough.quantities import Quantities
+from cutthrough.quantities.measured import LOAD_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -45,7 +46,7 @@ WIDTHS = ("_ci", "_ci_ns")
 #: Quantities that points must have if a key is swept, because they are plotted with it.
 DRAWN_ALONG = {"workload.load": "offered_load", "workload.benchmark.message_size": "message_size_B"}
 #: Entries of channels and classes that no simulation measures.
-EXACT = {name: {"type": ["number", "null"]} for name in ("exact", "exact_mean", "exact_max")}
+REFERENCES = {f"{kind}{part}": {"type": ["number", "null"]} for kind in LOAD_KINDS for part in ("", "_mean", "_max")}
 HEAD: dict[str, Any] = {
     "type": "object",
     "required": ["title", "version", "seed", "axes", "complete"],
@@ -182,7 +183,7 @@ def _schemas() -> dict[str, dict[str, Any]]:
     for reference, part in parts.items():
         if reference != "#/$defs/JobResult":
             part["null"] = [name for name, own in part["properties"].items() if _may_be_null(own)]
-        part["properties"] |= EXACT
+        part["properties"] |= REFERENCES
         if reference == "#/$defs/TimelineResult":
             part["properties"]["every"] |= {"type": "whole", "minimum": 1}
         if reference.startswith("#/$defs/Timeline"):

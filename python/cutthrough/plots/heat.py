@@ -42,6 +42,7 @@ HEADINGS = {
     "utilization": "measured",
     "load": "per unit of offered load",
     "exact": "exact",
+    "equal_service": "equal service",
     "without_acknowledgements": "without acks",
     "upper_bound": "upper bound",
     "even_spread": "even spread",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import cutthrough.display.notebooks as notebooks
 from cutthrough.arguments.checked import checked
 from cutthrough.quantities import Quantities
-from cutthrough.quantities.measured import foreign
+from cutthrough.quantities.measured import foreign, is_saturated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -150,11 +150,6 @@ def _near(name: str, names: Iterable[str]) -> str:
 def _words(name: str) -> list[str]:
     """The words of a name in small letters."""
     return re.findall("[a-z0-9]+", name.casefold())
-
-
-def is_saturated(point: Mapping[str, Any]) -> bool:
-    """Returns whether a point's network accepts less than the offered load."""
-    return bool(point.get("saturated"))
 
 
 #: The beginnings of the names of quantities that have no mean past saturation.

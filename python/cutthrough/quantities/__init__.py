@@ -220,7 +220,10 @@ class ClassUtilization(dict[str, Any]):
     mean = required(float)("Mean utilization of the channels, from 0 to 1.")
     max = required(float)("Utilization of the busiest channel, from 0 to 1.")
     exact_mean = optional(float)("""The mean over channels by the exact load per unit of offered load times the accepted
-        load. None with adaptive routing, or where it was not computed.""")
+        load. None with adaptive routing, beyond saturation, or where it was not computed.""")
+    equal_service_mean = optional(float)("""The mean over channels by the exact load per unit of offered load times the
+        mean accepted load, beyond saturation. Above 1, the nodes are not served equally. None below saturation, or
+        where it was not computed.""")
     even_spread_mean = optional(float)("""The mean over channels if packets were spread evenly over the candidates of an
         adaptive routing. Above 1, such a spread could not carry the accepted load. None with other routings, or where
         it was not computed.""")
@@ -230,7 +233,10 @@ class ClassUtilization(dict[str, Any]):
     upper_bound_mean = optional(float)("""The mean over channels by an upper bound of the load, at the accepted load.
         Copies count on each path that they may take. None where loads are exact, or where it was not computed.""")
     exact_max = optional(float)("""The most used channel by the exact load per unit of offered load times the accepted
-        load. None with adaptive routing, or where it was not computed.""")
+        load. None with adaptive routing, beyond saturation, or where it was not computed.""")
+    equal_service_max = optional(float)("""The most used channel by the exact load per unit of offered load times the
+        mean accepted load, beyond saturation. Above 1, the nodes are not served equally. None below saturation, or
+        where it was not computed.""")
     even_spread_max = optional(float)("""The most used channel if packets were spread evenly over the candidates of an
         adaptive routing. Above 1, such a spread could not carry the accepted load. None with other routings, or where
         it was not computed.""")
@@ -249,7 +255,10 @@ class ChannelUtilization(dict[str, Any]):
     class_ = required(str)("Class of the channel.")
     utilization = required(float)("Share of time in which the channel sends, from 0 to 1.")
     exact = optional(float)("""The share of time in which it should send by the exact load per unit of offered load
-        times the accepted load. None with adaptive routing, or where it was not computed.""")
+        times the accepted load. None with adaptive routing, beyond saturation, or where it was not computed.""")
+    equal_service = optional(float)("""The share of time in which it should send by the exact load per unit of offered
+        load times the mean accepted load, beyond saturation. Above 1, the nodes are not served equally. None below
+        saturation, or where it was not computed.""")
     even_spread = optional(float)("""The share of time in which it should send if packets were spread evenly over the
         candidates of an adaptive routing. Above 1, such a spread could not carry the accepted load. None with other
         routings, or where it was not computed.""")

@@ -8,9 +8,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, TypeVar, overlo
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Kind", "Measured", "Quantity", "delivered_load", "foreign", "optional", "required", "several"]
+__all__ = [
+    "LOAD_KINDS",
+    "Kind",
+    "Measured",
+    "Quantity",
+    "delivered_load",
+    "foreign",
+    "is_saturated",
+    "optional",
+    "required",
+    "several",
+]
 
 Value = TypeVar("Value")
+
+#: Kinds of loads that channels should carry, which name their columns: those of an analysis (`loads_kind`), and
+#: `equal_service` for exact loads of a run beyond saturation.
+LOAD_KINDS = ("exact", "equal_service", "without_acknowledgements", "upper_bound", "even_spread")
 
 
 @dataclass(frozen=True)
@@ -57,6 +72,11 @@ def delivered_load(point: Mapping[str, Any]) -> float | None:
     """Returns the accepted load of open traffic, or the throughput of a workload that finishes."""
     load = point.get("throughput" if "phases" in point else "accepted_load")
     return None if load is None else float(load)
+
+
+def is_saturated(point: Mapping[str, Any]) -> bool:
+    """Returns whether a point's network accepts less than the offered load."""
+    return bool(point.get("saturated"))
 
 
 class Quantity(property, Generic[Value]):

@@ -143,6 +143,7 @@ WORDS = {
     "utilization": "used",
     "load": "load",
     "exact": "exact",
+    "equal_service": "equal service",
     "without_acknowledgements": "without acks",
     "upper_bound": "upper bound",
     "even_spread": "even spread",
@@ -152,6 +153,10 @@ WORDS = {
 #: Meanings of the columns beside the measured loads, and of a value above 1.
 REFERENCES = {
     "exact": ("what the routing puts on a channel", "the nodes are not served equally"),
+    "equal_service": (
+        "what the routing would put on a channel if every node were served as the mean",
+        "the nodes are not served equally",
+    ),
     "without_acknowledgements": (
         "what the trees of groups put on a channel, without the packets that acknowledge results",
         "the nodes are not served equally",
@@ -434,7 +439,7 @@ def channels_table(loads: ChannelLoads) -> Fitted:
 
 
 def hottest_table(loads: ChannelLoads, count: int = 8) -> Fitted:
-    """Returns the most used channels between routers, the hottest first."""
+    """Returns the most used channels between routers, and hotter ones of nodes, the hottest first."""
     rows = loads.hottest(count)
     columns = [
         Column("hottest", [row["part"] for row in rows], is_text=True),
