@@ -178,7 +178,7 @@ impl Validator<'_> {
             Shape::Choice(choice) => choice.kinds.iter().any(|kind| has(&kind.table)),
             _ => false,
         })?;
-        Some(format!("`{key}` belongs to [{}]", section.name))
+        Some(format!("`{key}` belongs to [{0}]: `{0}.{key}`", section.name))
     }
 
     fn missing(&mut self, key: &Key, context: &Context<'_>) {

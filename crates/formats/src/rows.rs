@@ -110,7 +110,7 @@ pub struct Columns {
     messages: Option<usize>,
     /// Number of columns, if the list has a heading.
     width: Option<usize>,
-    /// Names of columns that are ignored.
+    /// Columns that are ignored, as notes name them.
     pub left_out: Vec<String>,
 }
 
@@ -157,16 +157,19 @@ impl Columns {
         };
         let (from, to, amount, messages) = (needed(0, "from")?, needed(1, "to")?, needed(2, amount)?, place(3)?);
         let known = [Some(from), Some(to), Some(amount), messages];
-        let other = |at: &usize| !known.contains(&Some(*at)) && !names[*at].is_empty();
-        let left_out = (0..names.len()).filter(other).map(|at| names[at].escape_debug().to_string()).collect();
+        let other = |at: &usize| !known.contains(&Some(*at));
+        let shown = |at: usize| match names[at].as_str() {
+            "" => format!("number {} (without a name)", at + 1),
+            name => format!("`{}`", name.escape_debug()),
+        };
+        let left_out = (0..names.len()).filter(other).map(shown).collect();
         Ok(Self { from, to, amount, messages, width: Some(names.len()), left_out })
     }
 
     /// Returns the words of a row, or a description of its error.
     pub fn pick<'a>(&self, row: &[&'a [u8]]) -> Result<Pair<'a>, String> {
-        // The number of messages may be omitted if it is the last column.
-        let least = |width: usize| if self.messages == Some(width - 1) { width - 1 } else { width };
-        let columns = self.width.map_or(3..=4, |width| least(width)..=width);
+        // The number of messages may be omitted in a list without a heading.
+        let columns = self.width.map_or(3..=4, |width| width..=width);
         let fits = columns.contains(&row.len());
         if !fits {
             return Err(match self.width {
@@ -180,7 +183,7 @@ impl Columns {
 
     /// Adds a note on the columns that are ignored.
     pub fn note(&self, notes: &mut Notes) {
-        let names = self.left_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let names = self.left_out.join(", ");
         let count = self.left_out.len() as u64;
         notes.count(count, ["column", "columns"], ["is", "are"], &format!("left out: {names}"));
     }
@@ -189,6 +192,28 @@ impl Columns {
 /// Returns a number of columns in words.
 pub fn columns_of(count: usize) -> String {
     counted(count as u64, ["column", "columns"])
+}
+
+/// Refuses a table with labels of its rows, such as a matrix of numbers that is exported with its index.
+///
+/// # Errors
+/// If the heading begins with an empty name, or stands above rows that begin with names, and is not that of a list.
+pub fn check_labels(bytes: &[u8]) -> Result<(), (u64, String)> {
+    let Some((line, first)) = filled(bytes).next().filter(|_| !is_named_list(bytes)) else { return Ok(()) };
+    let rest = "a row and a column of labels are not expected: a matrix has numbers alone (pandas: \
+                `to_csv(FILE, index=False, header=False)`)";
+    if words(first).next().is_some_and(<[u8]>::is_empty) && !may_be_matrix(bytes, words(first).count()) {
+        return Err((line, format!("the first line begins with an empty name; {rest}")));
+    }
+    let is_label = |word: &&[u8]| is_header(word) && ![TASK, MULTICAST, REDUCTION].contains(word);
+    let of_rows = rows(bytes).next().filter(|_| is_header(first));
+    match of_rows.and_then(|(line, row)| Some((line, words(row).next().filter(is_label)?))) {
+        Some((line, label)) => {
+            let label = shortened(&String::from_utf8_lossy(label));
+            Err((line, format!("the row begins with the label `{label}`; {rest}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Checks the heading of a matrix: names that end in numbers must be in the order of the rows.

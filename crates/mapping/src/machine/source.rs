@@ -181,7 +181,11 @@ const FORMATS: [Format; 5] = [
     (slurm_yaml::recognize, |text, (name, _)| imported(name, &slurm_yaml::read(text)?)),
     (slurm::recognize, |text, (name, path)| {
         let folder = path.parent().unwrap_or(Path::new(""));
-        imported(name, &slurm::read(text, &|file| read_text(&folder.join(file), file))?)
+        // Names of included files are relative to the folder of the file.
+        let beside = |file: String| Path::new(name).with_file_name(file).display().to_string();
+        let wiring = slurm::read(text, &|file| read_text(&folder.join(file), file))
+            .map_err(|error| LocatedError { file: error.file.map(beside), ..error })?;
+        imported(name, &wiring)
     }),
 ];
 

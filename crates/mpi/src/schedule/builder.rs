@@ -138,6 +138,7 @@ impl ScheduleBuilder {
         let schedule = Schedule {
             any_tag: any_tag.collect(),
             lanes,
+            notes: Vec::new(),
             partner,
             rank: self.written.iter().map(|op| op.id.rank).collect(),
             kind: self.written.iter().map(|op| op.kind).collect(),

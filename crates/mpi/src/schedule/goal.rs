@@ -13,11 +13,13 @@
 //! }
 //! ```
 //!
-//! Calculations are in nanoseconds. Labels are local to a rank. `//`, `#` and `/* */` begin comments. Extensions of the
+//! Every rank has a section, which may be empty. Calculations are in nanoseconds. Labels are local to a rank. `//`, `#` and `/* */` begin comments. Extensions of the
 //! format: `from any` and `tag any` of a receive, and fractions of a nanosecond.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+
+use units::Notes;
 
 use super::{LONGEST_CALC, OpId, OpKind, Schedule, ScheduleBuilder, ScheduleError};
 
@@ -60,7 +62,18 @@ pub fn read(text: &str) -> Result<Schedule, GoalError> {
         return Err(unfinished("the last rank has no closing `}`"));
     }
     let builder = reader.builder.ok_or_else(|| unfinished("there is no `num_ranks`"))?;
-    Ok(builder.build()?)
+    if let Some(rank) = (0..reader.ranks).find(|rank| !reader.read.contains(rank)) {
+        let message =
+            format!("rank {rank} of {} has no section; one without operations is `rank {rank} {{ }}`", reader.ranks);
+        return Err(unfinished(&message));
+    }
+    let mut notes = Notes::default();
+    let things = ["requirement", "requirements"];
+    notes.count(reader.repeated, things, ["is", "are"], "listed before, and left out");
+    let things = ["operation", "operations"];
+    let rest = "on a `cpu` or `nic` other than 0, which ranks do not have in simulations";
+    notes.count(reader.other_lanes, things, ["is", "are"], rest);
+    Ok(builder.build()?.with_notes(notes.sentences().to_vec()))
 }
 
 /// Removes comments from a line. `inside` tells whether a multi-line comment continues.
@@ -99,6 +112,10 @@ struct Reader {
     /// Requirements of the current rank: line, waiting label, required label, and whether only its start is required.
     /// Labels may be defined later.
     later: Vec<(usize, String, String, bool)>,
+    /// Requirements that are listed again.
+    repeated: u64,
+    /// Operations on a processor or an interface other than number 0.
+    other_lanes: u64,
 }
 
 impl Reader {
@@ -195,6 +212,7 @@ impl Reader {
             rest = behind;
         }
         let [cpu, nic] = lanes.map(Option::unwrap_or_default);
+        self.other_lanes += u64::from((cpu, nic) != (0, 0));
         builder.on(op, cpu, nic);
         Ok((op, rest))
     }
@@ -203,13 +221,16 @@ impl Reader {
     fn end_rank(&mut self) -> Result<(), String> {
         let Some(builder) = &mut self.builder else { return Ok(()) };
         let line = self.number;
+        let mut listed = BTreeSet::new();
         for (number, op, before, is_start) in self.later.drain(..) {
             self.number = number;
             let find = |label: &String| {
                 let known = self.labels.get(label).copied();
                 known.ok_or_else(|| format!("rank {} has no label `{label}`", self.rank.unwrap_or_default()))
             };
-            match (is_start, find(&op)?, find(&before)?) {
+            let requirement = (is_start, find(&op)?, find(&before)?);
+            self.repeated += u64::from(!listed.insert(requirement));
+            match requirement {
                 (true, op, before) => builder.irequires(op, before),
                 (false, op, before) => builder.requires(op, before),
             }

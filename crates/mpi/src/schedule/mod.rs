@@ -73,6 +73,8 @@ pub struct Schedule {
     /// length of `after_start`.
     first_after_start: Vec<u32>,
     after_start: Vec<u32>,
+    /// Omissions and assumptions of the reader of the file, one sentence each.
+    notes: Vec<String>,
 }
 
 /// Reason why a schedule cannot be built or run.
@@ -170,6 +172,12 @@ pub enum ScheduleError {
 impl Schedule {
     /// Largest number of operations of all ranks together.
     pub const MOST: usize = 1 << 28;
+
+    /// Adds notes of the reader of the file.
+    #[must_use]
+    pub fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
+    }
 
     /// Returns the number of ranks.
     pub fn ranks(&self) -> u32 {

@@ -24,6 +24,10 @@ impl Programs for Schedule {
         self.len() as u64
     }
 
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     fn messages_of(&self, rank: u32, visit: &mut dyn FnMut(Messages)) {
         self.messages_from(rank).for_each(|(from, to, bytes)| visit(Messages { from, to, bytes, count: 1 }));
     }

@@ -186,6 +186,9 @@ impl Machine {
 
     /// The rank of `others` that is closest to `rank`.
     fn closest_rank(&self, rank: u64, others: Vec<u64>) -> PyResult<u64> {
+        if others.is_empty() {
+            return Err(wrong_at(Some("ranks"), &"there are no ranks to choose from; at least one is needed"));
+        }
         self.inner.closest_rank(rank, &others).ok_or_else(|| self.no_rank())
     }
 

@@ -129,7 +129,7 @@ impl Program {
 
     /// Deviations of the program from its files.
     fn notes(&self) -> Vec<String> {
-        self.traces.as_ref().map_or_else(Vec::new, |facts| facts.notes.clone())
+        self.traces.as_ref().map_or_else(|| self.programs().notes().to_vec(), |facts| facts.notes.clone())
     }
 
     /// The properties of a trace besides the calls of its ranks; None of another program.

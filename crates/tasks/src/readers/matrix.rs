@@ -5,12 +5,13 @@ use units::{LocatedError, Notes, counted};
 
 use super::text::{amount, loops, tasks};
 use crate::{ArcList, TaskGraph};
-use formats::rows::{matrix_heading, rows, words};
+use formats::rows::{check_labels, matrix_heading, rows, words};
 
 /// Reads a graph.
 pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
     let mut notes = Notes::default();
-    matrix_heading(bytes, &mut notes).map_err(|(line, message)| LocatedError::at(line, message))?;
+    let checked = check_labels(bytes).and_then(|()| matrix_heading(bytes, &mut notes));
+    checked.map_err(|(line, message)| LocatedError::at(line, message))?;
     let mut arcs = ArcList::new(0);
     let (mut width, mut row, mut last) = (0_u64, 0_u64, 1);
     // Reported only if the matrix is square. A table that is not square may be a list of pairs.

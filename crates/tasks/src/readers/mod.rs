@@ -105,6 +105,7 @@ pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, Locat
 
 /// Reads an edge list, or a matrix if the table is not a list.
 fn table(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
+    rows::check_labels(bytes).map_err(|(line, message)| LocatedError::at(line, message))?;
     match rows::form(bytes, None) {
         Form::List => edges::parse(bytes),
         Form::Matrix => matrix::parse(bytes).map_err(|error| {

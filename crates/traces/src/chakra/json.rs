@@ -101,6 +101,8 @@ fn node_of(own: Map<String, Value>) -> Result<(Node, f64), String> {
                 let all = value.as_array().ok_or_else(wrong)?;
                 node.attr.extend(all.iter().filter_map(named));
             }
+            // Fields of the schema that the reader of protobuf skips too.
+            "start_time_micros" | "outputs" => {}
             name => node.attr.extend(attribute(name, &value)),
         }
     }

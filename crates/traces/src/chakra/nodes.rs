@@ -112,6 +112,7 @@ impl File {
                 groups::read(&inputs.values, &mut file.groups).map_err(wrong)?;
             }
             once(&node).map_err(wrong)?;
+            file.tally.leave_out(&node);
             let kind = Reading { node: &node, micros, options, tally: &mut file.tally }.kind().map_err(wrong)?;
             drafts.push(NodeBuilder { id: node.id, kind, data: node.data_deps, ctrl: node.ctrl_deps });
             Ok(())

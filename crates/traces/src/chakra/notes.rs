@@ -2,6 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use units::{Notes, counted, shortened};
+
+use super::pytorch::OTHER;
+use super::schema::Node;
+use super::values::READ;
+
+/// The most names of attributes in a note.
+const MOST_NAMES: usize = 12;
+
 /// Statistics of the files of all ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
@@ -41,11 +50,20 @@ pub(super) struct Tally {
     pub host: u64,
     /// Calls of the communication library other than collective operations, by name.
     pub others: BTreeMap<String, u64>,
+    /// Attributes of nodes that are not read, by name.
+    pub attributes: BTreeMap<String, u64>,
     /// Further notes.
     pub more: Vec<String>,
 }
 
 impl Tally {
+    /// Counts the attributes of a node that are not read.
+    pub fn leave_out(&mut self, node: &Node) {
+        for own in node.attr.iter().filter(|own| !READ.contains(&own.name.as_str()) && own.name != OTHER) {
+            *self.attributes.entry(shortened(&own.name)).or_default() += 1;
+        }
+    }
+
     /// Adds the counts of another file.
     pub fn add(&mut self, other: &Self) {
         let (own, its) = (&mut self.contents, &other.contents);
@@ -66,36 +84,46 @@ impl Tally {
         for (name, count) in &other.others {
             *self.others.entry(name.clone()).or_default() += count;
         }
+        for (name, count) in &other.attributes {
+            *self.attributes.entry(name.clone()).or_default() += count;
+        }
         self.more.extend(other.more.iter().cloned());
     }
 
     /// Returns sentences about all counts.
     pub fn notes(&self) -> Vec<String> {
-        let counted = [
-            (self.absent, "control dependencies are on nodes that the trace does not have; they are left out"),
-            (self.circular, "control dependencies are between nodes that depend on one another; they are left out"),
-            (
-                self.calls,
-                "communication nodes of the processor (`is_cpu_op`) have no size: each is the call of an operation, a \
-                 calculation of its duration",
-            ),
-            (self.flagged, "communication nodes with a size have `is_cpu_op` set; they are communication all the same"),
-            (
-                self.unsized_,
-                "collective operations have no `comm_size`: each takes its recorded duration, and sends nothing",
-            ),
-            (self.named, "collective operations have no `comm_type`; their names say which they are"),
-            (
-                self.host,
-                "nodes are of PyTorch's trace of the host, which has no durations: they take no time, and collective \
-                 operations follow one another",
-            ),
-        ];
-        let mut notes: Vec<String> =
-            counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        const DEPENDENCIES: [&str; 2] = ["control dependency", "control dependencies"];
+        const OPERATIONS: [&str; 2] = ["collective operation", "collective operations"];
+        let (is, has) = (["is", "are"], ["has", "have"]);
+        let mut held = Notes::default();
+        let rest = "left out, on nodes that the trace does not have";
+        held.count(self.absent, DEPENDENCIES, is, rest);
+        held.count(self.circular, DEPENDENCIES, is, "left out, between nodes that depend on one another");
+        let things =
+            ["communication node of the processor (`is_cpu_op`)", "communication nodes of the processor (`is_cpu_op`)"];
+        let rest = "no size: each is the call of an operation, a calculation of its duration";
+        held.count(self.calls, things, has, rest);
+        let things = ["communication node with a size", "communication nodes with a size"];
+        held.count(self.flagged, things, has, "`is_cpu_op` set: each is communication all the same");
+        let rest = "no `comm_size`: each takes its recorded duration, and sends nothing";
+        held.count(self.unsized_, OPERATIONS, has, rest);
+        held.count(self.named, OPERATIONS, has, "no `comm_type`: the name of the node says which it is");
+        let rest = "of PyTorch's trace of the host, which has no durations: each takes no time, and collective operations \
+                    follow one another";
+        held.count(self.host, ["node", "nodes"], is, rest);
+        let mut notes = held.sentences().to_vec();
         if !self.others.is_empty() {
             let all: Vec<String> = self.others.iter().map(|(name, count)| format!("{count} `{name}`")).collect();
             notes.push(format!("left out, since they are no collective operations: {}", all.join(", ")));
+        }
+        if !self.attributes.is_empty() {
+            let first = self.attributes.iter().take(MOST_NAMES).map(|(name, count)| format!("{count} `{name}`"));
+            let mut all: Vec<String> = first.collect();
+            let further = self.attributes.len().saturating_sub(MOST_NAMES) as u64;
+            if further > 0 {
+                all.push(counted(further, ["further name", "further names"]));
+            }
+            notes.push(format!("attributes of nodes that are left out: {}", all.join(", ")));
         }
         notes.extend(self.more.iter().cloned());
         notes

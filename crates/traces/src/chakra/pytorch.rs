@@ -11,13 +11,16 @@ use super::error::ChakraError;
 use super::groups;
 use super::operations::operation_named;
 use super::schema::{Attribute, Node, NodeType, Values};
-use super::values::{Visit, attribute, numbers, text, whole};
+use super::values::{READ, Visit, attribute, numbers, text, whole};
 
 /// Name of calls of the communication library.
 const COMMUNICATION: &str = "record_param_comms";
 
 /// Attribute of a call other than a collective operation, with the name of the call.
 pub(super) const OTHER: &str = "left_out";
+
+/// Keys of a node that are read, and `outputs`, which the reader of protobuf skips too.
+const KEYS: [&str; 7] = ["id", "name", "ctrl_deps", "parent", "inputs", "outputs", "attrs"];
 
 /// Visits the nodes of a trace.
 pub(super) fn each(
@@ -51,6 +54,8 @@ fn node_of(own: Map<String, Value>, backends: &mut BTreeMap<u64, String>) -> Res
     let values = own.get("inputs").map(|inputs| inputs.get("values").unwrap_or(inputs)).and_then(Value::as_array);
     let mut node = Node { id, r#type: NodeType::Metadata as i32, ctrl_deps, name, ..Node::default() };
     let values = values.map_or(&[][..], Vec::as_slice);
+    let unread = own.keys().filter(|key| !KEYS.contains(&key.as_str()) && !READ.contains(&key.as_str()));
+    node.attr.extend(unread.map(|key| Attribute::flag(key, true)));
     if groups::describes(&node.name) {
         let values = values.first().map_or_else(String::new, text);
         groups::backends(&values, backends)?;

@@ -20,20 +20,33 @@ pub(super) fn attribute(name: &str, value: &Value) -> Option<Attribute> {
         }),
         Value::Array(values) if !values.is_empty() => {
             let flags: Option<Vec<bool>> = values.iter().map(Value::as_bool).collect();
-            flags.map(|flags| Attribute::flags(name, flags)).or_else(|| unread(name, value))
+            flags.map_or_else(|| Some(unread(name, value)), |flags| Some(Attribute::flags(name, flags)))
         }
-        Value::Array(_) | Value::Object(_) => unread(name, value),
+        Value::Array(_) | Value::Object(_) => Some(unread(name, value)),
         Value::Null => None,
     }
 }
 
-/// Attributes that say what a node does: of another shape than is read, they are kept as they are written, so that
-/// their reader refuses them.
-const READ: [&str; 9] =
-    ["comm_type", "comm_size", "comm_tag", "comm_src", "comm_dst", "pg_name", "involved_dim", "is_cpu_op", "root_rank"];
+/// Attributes that are read. Others are counted.
+pub(super) const READ: [&str; 13] = [
+    "comm_type",
+    "comm_size",
+    "comm_tag",
+    "comm_src",
+    "comm_dst",
+    "pg_name",
+    "involved_dim",
+    "is_cpu_op",
+    "root_rank",
+    "root",
+    "num_ops",
+    "stream",
+    "tid",
+];
 
-fn unread(name: &str, value: &Value) -> Option<Attribute> {
-    READ.contains(&name).then(|| Attribute::text(name, &value.to_string()))
+/// Keeps a value of another shape than is read as text, so that the reader of the attribute refuses it.
+fn unread(name: &str, value: &Value) -> Attribute {
+    Attribute::text(name, &value.to_string())
 }
 
 /// A whole number from 0 on, which protobuf writes as text.

@@ -87,6 +87,7 @@ fn parse(bytes: &[u8], tasks: u32) -> Result<Found, RowError> {
         return Err((0, "has no rows; write rows `from,to,weight`, or a matrix of a row for each source".to_owned()));
     };
     let columns = first.words.len();
+    rows::check_labels(bytes)?;
     match rows::form(bytes, Some(tasks)) {
         Form::List => {
             let columns = Columns::of(bytes, "weight")?;

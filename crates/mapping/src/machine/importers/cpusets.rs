@@ -51,6 +51,17 @@ impl CpuSet {
         })
     }
 
+    /// Returns the first processor of this set that is not in another. Of an infinite set and a finite one, the first
+    /// behind the words of both.
+    pub fn first_outside(&self, other: &Self) -> Option<usize> {
+        let (own, outer) = (self.words.len(), other.words.len());
+        let words = if self.endless { own.max(outer) + 1 } else { own };
+        (0..words).find_map(|place| {
+            let outside = self.word(place) & !other.word(place);
+            (outside != 0).then(|| 32 * place + outside.trailing_zeros() as usize)
+        })
+    }
+
     /// Adds the processors of a finite set.
     pub fn add(&mut self, other: &Self) {
         self.words.resize(self.words.len().max(other.words.len()), 0);

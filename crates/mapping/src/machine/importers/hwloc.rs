@@ -57,6 +57,8 @@ struct Around {
     cache: Option<u32>,
     /// Whether the object lies in a core.
     in_core: bool,
+    /// Innermost object with a set of processors, by its number in `Found::around`.
+    set: Option<usize>,
 }
 
 /// Reads a node.
@@ -194,6 +196,10 @@ struct Found {
     bare: Vec<CorePlace>,
     /// Processors that the sets of machines, packages and cores state.
     stated: CpuSet,
+    /// Processors of the complete sets, which include those that are not present.
+    complete: CpuSet,
+    /// Objects with sets of processors: position in the file, and set.
+    around: Vec<(usize, CpuSet)>,
     /// Cores by processor. `thread_sets` are hardware threads by processor.
     core_sets: Holders,
     thread_sets: Holders,
@@ -203,6 +209,10 @@ impl Found {
     /// Adds an object. Returns the context of the objects within it.
     fn object(&mut self, object: &roxmltree::Node<'_, '_>, mut around: Around) -> Result<Around, LocatedError> {
         let set = set_of(object, "cpuset")?;
+        around.set = self.lies_within(object, around.set, set.as_ref())?;
+        if let Some(complete) = set_of(object, "complete_cpuset")?.filter(|set| !set.endless) {
+            self.complete.add(&complete);
+        }
         let kind = object.attribute("type").unwrap_or("");
         if let (Some(set), "Machine" | "Package" | "Socket" | "Core") = (set.as_ref().filter(|set| !set.endless), kind)
         {
@@ -237,6 +247,27 @@ impl Found {
             _ => {}
         }
         Ok(around)
+    }
+
+    /// Checks that the object around an object has all its processors. Returns the innermost object with a set.
+    fn lies_within(
+        &mut self,
+        object: &roxmltree::Node<'_, '_>,
+        around: Option<usize>,
+        set: Option<&CpuSet>,
+    ) -> Result<Option<usize>, LocatedError> {
+        let Some(set) = set else { return Ok(around) };
+        if let Some((start, outer)) = around.map(|at| &self.around[at])
+            && let Some(processor) = set.first_outside(outer)
+        {
+            let kind = shortened(object.attribute("type").unwrap_or("object"));
+            let line = line_at(object, *start);
+            let message =
+                format!("the {kind} has processor {processor}, and the object around it (line {line}) does not");
+            return Err(wrong(object, message));
+        }
+        self.around.push((object.range().start, set.clone()));
+        Ok(Some(self.around.len() - 1))
     }
 
     fn processor(
@@ -276,8 +307,11 @@ impl Found {
 
     fn finish(self) -> Result<NodeShape, LocatedError> {
         let missing = self.missing();
+        let mut present = self.thread_sets.taken.clone();
+        self.around.iter().filter(|(_, set)| !set.endless).for_each(|(_, set)| present.add(set));
+        let absent = self.complete.count(None, &present);
         let mut shape = self.shape;
-        let (is, out) = (["is", "are"], "left out: no processor of it is allowed");
+        let (is, out) = (["is", "are"], "left out: not allowed");
         if self.cores == 0 {
             shape.core_places = self.bare;
             let things = ["processor", "processors"];
@@ -298,8 +332,10 @@ impl Found {
         shape.notes.count(self.forbidden_cores, ["core", "cores"], is, out);
         if self.forbidden_cores == 0 {
             let things = ["hardware thread", "hardware threads"];
-            shape.notes.count(self.forbidden_threads, things, is, "left out: not allowed");
+            shape.notes.count(self.forbidden_threads, things, is, out);
         }
+        let things = ["processor of a `complete_cpuset`", "processors of a `complete_cpuset`"];
+        shape.notes.count(absent, things, is, "left out: in no `cpuset`");
         let things = ["processor of the sets of packages and cores", "processors of the sets of packages and cores"];
         shape.notes.count(missing, things, is, "left out: no object of the file stands for it");
         shape.packages = shape.packages.max(1);

@@ -67,7 +67,7 @@ pub(crate) fn read(text: &str, include: Include<'_>) -> Result<Wiring, LocatedEr
     let mut reader = Reader { include, files: 1, switches: Vec::new(), names: 0, speeds: 0, sizes: 0 };
     reader.file(text, None)?;
     let mut wiring = tree(reader.switches)?;
-    let (is, rest) = (["is", "are"], "left out: Slurm gives it no unit");
+    let (is, rest) = (["is", "are"], "left out: Slurm states no unit");
     wiring.notes.count(reader.speeds, ["LinkSpeed", "LinkSpeeds"], is, rest);
     wiring.notes.count(reader.sizes, ["BlockSizes", "BlockSizes"], is, "left out");
     Ok(wiring)

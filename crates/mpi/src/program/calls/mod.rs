@@ -10,7 +10,7 @@ mod schedule;
 mod tags;
 pub mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use units::{Bytes, Time};
@@ -58,6 +58,12 @@ pub enum CallError {
         rank: u32,
         /// Communicator number, from 1.
         communicator: u32,
+    },
+    /// A rank occurs twice in the list of a communicator's members.
+    #[error("rank {rank} is there twice; each member of a communicator is listed once")]
+    MemberTwice {
+        /// Rank.
+        rank: u32,
     },
     /// The message is too large.
     #[error("{0} is too large: a message has at most 1 TiB")]
@@ -125,6 +131,10 @@ impl CallsBuilder {
     pub fn communicator(&mut self, ranks: Vec<u32>) -> Result<u32, CallError> {
         let count = self.steps.len() as u32;
         ranks.iter().try_for_each(|&rank| check_rank(rank, count))?;
+        let mut seen = BTreeSet::new();
+        if let Some(&rank) = ranks.iter().find(|&&rank| !seen.insert(rank)) {
+            return Err(CallError::MemberTwice { rank });
+        }
         self.groups.push(Group::list(ranks));
         Ok(self.groups.len() as u32)
     }

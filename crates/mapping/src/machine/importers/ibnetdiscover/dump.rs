@@ -55,12 +55,16 @@ pub(super) struct Dump<'a> {
     pub messages: (u64, u64),
     /// Number of shell prompts that call the tool.
     pub prompts: u64,
+    /// Unknown words of ports and sections: their number, and the line number of the first.
+    pub words: (u64, u64),
 }
 
 /// Beginnings of lines that do not describe wires.
 const IDENTIFIERS: [&str; 6] = ["vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "rtguid="];
 /// Headings of a dump that groups the devices of a chassis (`ibnetdiscover -g`).
 const HEADINGS: [&str; 5] = ["Chassis", "Non-Chassis", "Spine", "Line", "GUID"];
+/// Words of ports and sections before numbers.
+const WORDS: [&str; 5] = ["base", "enhanced", "port", "lid", "lmc"];
 /// Beginnings of messages that the tool writes in addition to the dump.
 const MESSAGES: [&str; 5] = ["ibwarn:", "ibdebug:", "ibpanic:", "src/", "/usr/"];
 
@@ -83,6 +87,7 @@ pub(super) fn read(text: &str) -> Result<Dump<'_>, LocatedError> {
                 return wrong(message);
             }
             here = Some(guid);
+            dump.add_words(number, line);
         } else if is_prompt(line) {
             dump.prompts += 1;
         } else if line.strip_prefix('[').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
@@ -101,6 +106,7 @@ pub(super) fn read(text: &str) -> Result<Dump<'_>, LocatedError> {
             if let Some(before) = device.ports.insert(port, wire) {
                 return wrong(format!("port {port} is listed already, in line {}", before.line));
             }
+            dump.add_words(number, line);
         } else if MESSAGES.iter().any(|begin| line.starts_with(begin)) {
             let (count, first) = dump.messages;
             dump.messages = (count + 1, if count == 0 { number } else { first });
@@ -112,6 +118,27 @@ pub(super) fn read(text: &str) -> Result<Dump<'_>, LocatedError> {
         }
     }
     Ok(dump)
+}
+
+impl Dump<'_> {
+    /// Counts the unknown words of a section's or port's line: those that are neither quoted, nor in brackets, nor
+    /// identifiers, nor a speed.
+    fn add_words(&mut self, number: u64, line: &str) {
+        let Some((_, rest)) = line.split_once('"').and_then(|(_, rest)| rest.split_once('"')) else { return };
+        let before = rest.split('"').next().unwrap_or("");
+        let behind = described(rest).map_or("", |(_, behind)| behind);
+        let sides = if before.len() == rest.len() { [before, ""] } else { [before, behind] };
+        let is_known = |word: &&str| {
+            WORDS.contains(word)
+                || word.starts_with(['(', '[', '#'])
+                || word.ends_with([')', ']'])
+                || word.bytes().all(|byte| byte.is_ascii_digit())
+                || is_speed(word)
+        };
+        let count = sides.into_iter().flat_map(str::split_whitespace).filter(|word| !is_known(word)).count() as u64;
+        let (sum, first) = self.words;
+        self.words = (sum + count, if sum == 0 { number } else { first });
+    }
 }
 
 /// Returns whether a line is a shell prompt with a call of the tool: `[root@mgmt ~]# ibnetdiscover`.
@@ -141,8 +168,7 @@ pub(super) fn section(line: u64, text: &str) -> Option<(&str, Device<'_>)> {
     let (ports, rest) = rest.split_once('"')?;
     let count = ports.trim().parse::<u32>().ok()?;
     let (guid, rest) = rest.split_once('"')?;
-    let description = rest.split_once('"').and_then(|(_, rest)| rest.split_once('"')).map_or("", |(name, _)| name);
-    let description = description.trim();
+    let (description, _) = described(rest)?;
     (!guid.is_empty()).then_some((guid, Device { kind, description, line, count, ports: BTreeMap::new() }))
 }
 
@@ -155,8 +181,7 @@ fn wire(line: u64, text: &str) -> Option<(u32, Wire<'_>)> {
     if !["S-", "H-", "R-"].iter().any(|kind| peer.starts_with(kind)) {
         return None;
     }
-    let description = rest.split('"').nth(1).unwrap_or("").trim();
-    let behind = rest.rsplit('"').next().unwrap_or("");
+    let (description, behind) = described(rest)?;
     let mut speeds = behind.split_whitespace().filter(|word| is_speed(word));
     let speed = speeds.next();
     if speeds.next().is_some() {
@@ -164,6 +189,13 @@ fn wire(line: u64, text: &str) -> Option<(u32, Wire<'_>)> {
     }
     let peer = (peer, peer_port.parse().ok()?);
     Some((port.parse().ok()?, Wire { line, peer, description, speed }))
+}
+
+/// Returns the description in quotes, which may have quotes within, and the text behind it. Returns `None` if the quote
+/// is not closed.
+fn described(text: &str) -> Option<(&str, &str)> {
+    let Some((_, rest)) = text.split_once('"') else { return Some(("", text)) };
+    rest.rsplit_once('"').map(|(description, behind)| (description.trim(), behind))
 }
 
 /// Returns whether a word is a width and a speed.

@@ -225,6 +225,9 @@ impl<'a> Fabric<'a> {
         let (messages, first) = dump.messages;
         let rest = format!("among the lines (line {first}): devices may be missing");
         notes.count(messages, ["message of the tool", "messages of the tool"], is, &rest);
+        let (words, first) = dump.words;
+        let things = ["unknown word of ports or sections", "unknown words of ports or sections"];
+        notes.count(words, things, is, &format!("left out (the first: line {first})"));
         notes.count(dump.prompts, ["line of a shell", "lines of a shell"], is, out);
         wiring.bytes_per_s = speeds.describe(notes);
         wiring

@@ -44,14 +44,14 @@ impl Speeds {
             notes.count(wires, WIRES, ["is", "are"], &format!("{speed}{known}"));
         }
         notes.count(self.unknown, WIRES, ["is", "are"], "listed without a speed");
-        let rest = "reported with different speeds by its ends, and the slower one is taken";
-        notes.count(self.differing, ["wire", "wires"], ["is", "are"], rest);
+        let things = ["wire whose ends report different speeds", "wires whose ends report different speeds"];
+        notes.count(self.differing, things, ["has", "have"], "the slower one of them");
         let (&rate, &most) = self.rates.iter().max_by_key(|&(rate, wires)| (wires, rate))?;
         let gigabits = rate as f64 / 1e3;
         let others: u64 = self.rates.values().sum::<u64>() - most;
         let whose = match others {
             0 => "that of all wires".to_owned(),
-            _ => format!("that of most wires ({} differ)", counted(others, ["other", "others"])),
+            _ => format!("that of most wires ({})", counted(others, ["other differs", "others differ"])),
         };
         notes.add(format!("every channel has {gigabits} Gb/s in simulations of a mapping, {whose}"));
         Some(gigabits * 1e9 / 8.0)
