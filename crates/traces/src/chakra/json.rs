@@ -5,20 +5,27 @@ use std::path::Path;
 
 use formats::json::Unique;
 use serde_json::{Map, Value};
+use units::shortened;
 
 use super::error::ChakraError;
 use super::pytorch;
 use super::schema::{Attribute, Node, NodeType, Values};
-use super::values::{Visit, attribute, numbers, text, whole};
+use super::values::{READ, Visit, attribute, numbers, text, whole};
 
 /// Header of a file: its content besides nodes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Head {
     /// Number of ranks stated in the file.
     pub ranks: Option<u64>,
     /// Whether it is a host trace, without devices.
     pub of_host: bool,
+    /// Keys beside the list of nodes that are not read.
+    pub left_out: BTreeSet<String>,
 }
+
+/// Keys beside the nodes that are read, and what PyTorch and Chakra write about the recording itself.
+const HEAD: [&str; 9] =
+    ["workload_graph", "nodes", "ngpus", "schema", "version", "pid", "time", "start_ts", "finish_ts"];
 
 /// Visits the nodes of a file.
 ///
@@ -40,6 +47,10 @@ pub(super) fn read(path: &Path, visit: &mut Visit<'_>) -> Result<Head, ChakraErr
             return Err(wrong("the list of its nodes (`workload_graph` or `nodes`) is there twice".to_owned()));
         }
         has_list |= lists > 0;
+        if lists > 0 {
+            let keys = own.keys().filter(|key| !HEAD.contains(&key.as_str()));
+            head.left_out.extend(keys.map(|key| shortened(key)));
+        }
         if let Some(graph) = own.remove("workload_graph") {
             head.ranks = own.get("ngpus").and_then(whole);
             each(list(graph, "workload_graph").map_err(&wrong)?, &wrong, visit)?;
@@ -99,7 +110,12 @@ fn node_of(own: Map<String, Value>) -> Result<(Node, f64), String> {
             }
             "attr" => {
                 let all = value.as_array().ok_or_else(wrong)?;
-                node.attr.extend(all.iter().filter_map(named));
+                for entry in all {
+                    let name = entry.get("name").and_then(Value::as_str).ok_or("an entry of `attr` has no name")?;
+                    // An attribute without a value that is read is counted as left out.
+                    let without = || (!READ.contains(&name)).then(|| Attribute::flag(name, true));
+                    node.attr.extend(named(entry).or_else(without));
+                }
             }
             // Fields of the schema that the reader of protobuf skips too.
             "start_time_micros" | "outputs" => {}

@@ -120,6 +120,7 @@ impl File {
         if path.extension().is_some_and(|ending| ending == "json") {
             let head = json::read(path, &mut visit)?;
             file.ranks = head.ranks;
+            file.tally.keys = head.left_out;
             file.finish(drafts, head.of_host)?;
         } else {
             protobuf(path, &mut visit)?;

@@ -1,6 +1,6 @@
 //! Statistics of traces, and deviations of their execution.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Notes, counted, shortened};
 
@@ -52,6 +52,8 @@ pub(super) struct Tally {
     pub others: BTreeMap<String, u64>,
     /// Attributes of nodes that are not read, by name.
     pub attributes: BTreeMap<String, u64>,
+    /// Keys of files in JSON that are not read.
+    pub keys: BTreeSet<String>,
     /// Further notes.
     pub more: Vec<String>,
 }
@@ -84,6 +86,7 @@ impl Tally {
         for (name, count) in &other.others {
             *self.others.entry(name.clone()).or_default() += count;
         }
+        self.keys.extend(other.keys.iter().cloned());
         for (name, count) in &other.attributes {
             *self.attributes.entry(name.clone()).or_default() += count;
         }
@@ -116,14 +119,17 @@ impl Tally {
             let all: Vec<String> = self.others.iter().map(|(name, count)| format!("{count} `{name}`")).collect();
             notes.push(format!("left out, since they are no collective operations: {}", all.join(", ")));
         }
-        if !self.attributes.is_empty() {
-            let first = self.attributes.iter().take(MOST_NAMES).map(|(name, count)| format!("{count} `{name}`"));
-            let mut all: Vec<String> = first.collect();
-            let further = self.attributes.len().saturating_sub(MOST_NAMES) as u64;
-            if further > 0 {
-                all.push(counted(further, ["further name", "further names"]));
+        let attributes = self.attributes.iter().map(|(name, count)| format!("{count} `{name}`"));
+        for (what, names) in [
+            ("attributes of nodes", attributes.collect::<Vec<_>>()),
+            ("keys beside the nodes", self.keys.iter().map(|key| format!("`{key}`")).collect()),
+        ] {
+            let further = names.len().saturating_sub(MOST_NAMES) as u64;
+            let rest = (further > 0).then(|| counted(further, ["further name", "further names"]));
+            let all: Vec<String> = names.into_iter().take(MOST_NAMES).chain(rest).collect();
+            if !all.is_empty() {
+                notes.push(format!("{what} that are left out: {}", all.join(", ")));
             }
-            notes.push(format!("attributes of nodes that are left out: {}", all.join(", ")));
         }
         notes.extend(self.more.iter().cloned());
         notes

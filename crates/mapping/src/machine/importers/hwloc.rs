@@ -4,6 +4,8 @@
 //! left out, with a note. Devices (bridges, PCI, misc) do not affect places. Cores and hardware threads that share a
 //! processor are refused; processors of the machine that belong to no core and no thread are counted in a note.
 
+use std::collections::BTreeMap;
+
 use units::{LocatedError, Notes, shortened};
 
 use super::cpusets::CpuSet;
@@ -11,8 +13,58 @@ use super::{Node, Wiring};
 
 /// Maximum nesting depth of objects.
 const MAX_DEPTH: usize = 64;
+/// Maximum number of unknown types and attributes that notes name.
+const MOST_UNKNOWN: usize = 8;
 /// Maximum number of quotes between two tags: two an attribute.
 const MAX_QUOTES: u32 = 1024;
+
+/// Types of objects of hwloc, besides caches of a level.
+const TYPES: [&str; 16] = [
+    "Machine", "System", "Node", "NUMANode", "Package", "Socket", "Die", "Group", "Core", "PU", "Cache", "MemCache",
+    "Bridge", "PCIDev", "OSDev", "Misc",
+];
+/// Attributes of objects of hwloc.
+const ATTRIBUTES: [&str; 39] = [
+    "type",
+    "os_index",
+    "cpuset",
+    "complete_cpuset",
+    "allowed_cpuset",
+    "online_cpuset",
+    "nodeset",
+    "complete_nodeset",
+    "allowed_nodeset",
+    "gp_index",
+    "id",
+    "name",
+    "subtype",
+    "os_level",
+    "cache_size",
+    "depth",
+    "cache_linesize",
+    "cache_associativity",
+    "cache_type",
+    "local_memory",
+    "memory_kB",
+    "huge_page_size_kB",
+    "huge_page_free",
+    "page_size",
+    "kind",
+    "subkind",
+    "dont_merge",
+    "bridge_type",
+    "bridge_pci",
+    "pci_busid",
+    "pci_type",
+    "pci_link_speed",
+    "osdev_type",
+    "dmi_board_vendor",
+    "dmi_board_name",
+    "logical_index",
+    "symmetric_subtree",
+    "memory",
+    "specific_memory",
+];
 
 /// Inside of a node: its sockets, NUMA nodes, cores and threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -198,6 +250,8 @@ struct Found {
     stated: CpuSet,
     /// Processors of the complete sets, which include those that are not present.
     complete: CpuSet,
+    /// Unknown types and attributes of objects, as they are written.
+    unknown: BTreeMap<String, u64>,
     /// Objects with sets of processors: position in the file, and set.
     around: Vec<(usize, CpuSet)>,
     /// Cores by processor. `thread_sets` are hardware threads by processor.
@@ -214,6 +268,7 @@ impl Found {
             self.complete.add(&complete);
         }
         let kind = object.attribute("type").unwrap_or("");
+        self.note_unknown(object, kind);
         if let (Some(set), "Machine" | "Package" | "Socket" | "Core") = (set.as_ref().filter(|set| !set.endless), kind)
         {
             self.stated.add(set);
@@ -247,6 +302,15 @@ impl Found {
             _ => {}
         }
         Ok(around)
+    }
+
+    fn note_unknown(&mut self, object: &roxmltree::Node<'_, '_>, kind: &str) {
+        let is_cache = kind.starts_with('L') && (kind.ends_with("Cache") || kind.ends_with("iCache"));
+        let kind = (!TYPES.contains(&kind) && !is_cache).then(|| format!("type `{}`", shortened(kind)));
+        let names = object.attributes().map(|own| own.name()).filter(|name| !ATTRIBUTES.contains(name));
+        for unknown in names.map(|name| format!("attribute `{}`", shortened(name))).chain(kind) {
+            *self.unknown.entry(unknown).or_default() += 1;
+        }
     }
 
     /// Checks that the object around an object has all its processors. Returns the innermost object with a set.
@@ -338,6 +402,11 @@ impl Found {
         shape.notes.count(absent, things, is, "left out: in no `cpuset`");
         let things = ["processor of the sets of packages and cores", "processors of the sets of packages and cores"];
         shape.notes.count(missing, things, is, "left out: no object of the file stands for it");
+        for (what, count) in self.unknown.iter().take(MOST_UNKNOWN) {
+            let things = ["object", "objects"].map(|thing| format!("{thing} with the unknown {what}"));
+            let [one, several] = &things;
+            shape.notes.count(*count, [one, several], ["is", "are"], "of no effect on places");
+        }
         shape.packages = shape.packages.max(1);
         shape.numa_nodes = shape.numa_nodes.max(1);
         Ok(shape)
