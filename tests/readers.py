@@ -24,7 +24,7 @@ from cutthrough.cli.map_inputs import hosts_of, pairs_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["FORMATS", "ROOT", "SAMPLES", "Sample", "given_twice"]
+__all__ = ["FORMATS", "ROOT", "SAMPLES", "Sample", "cut", "given_twice", "with_unknown"]
 
 ROOT = Path(__file__).parent.parent
 FORMATS = [name for _, _, formats in _core.INPUTS for name in formats]
@@ -127,6 +127,12 @@ def program(read: Callable[[str], ct.Program]) -> Callable[[Path], Any]:
     return found
 
 
+def schedule(path: Path) -> Any:
+    """The operations of a schedule, and notes."""
+    found = ct.Program.from_goal(path)
+    return [found.to_goal(), found.notes]
+
+
 def parts(path: Path) -> Any:
     """The trace of a folder of ranks."""
     trace = path.parent.with_suffix(".trace")
@@ -141,6 +147,12 @@ def measured(path: Path) -> Any:
         [own.kind, own.measure, own.ranks, own.window, [(row.size, row.value) for row in own.rows]] for own in tables
     ]
     return [rows, sorted(tables[0].notes)]
+
+
+def hosts(path: Path) -> Any:
+    """The hosts of a machine of four nodes, with their slots."""
+    found = hosts_of(path, ct.Machine("torus:4"))
+    return [found.names, found.slots]
 
 
 def groups(path: Path) -> Any:
@@ -448,6 +460,13 @@ SAMPLES = [
         graph,
         command=MAP_GRAPH,
     ),
+    Sample(
+        "edges",
+        "pairs.csv",
+        ("from,to,bytes,messages\n", ["0,1,1000,1\n", "1,2,2000,1\n", "2,0,500,1\n"]),
+        graph,
+        command=MAP_GRAPH,
+    ),
     Sample("matrix", "g.mat", (("0 10 0 5\n", "10 0 20 0\n", "0 20 0 7\n", "5 0 7 0\n"),), graph, command=MAP_GRAPH),
     Sample("npy", "g.npy", (_archive("graph"),), graph, command=MAP_GRAPH),
     Sample(
@@ -496,13 +515,14 @@ SAMPLES = [
         "goal",
         "p.goal",
         (
-            "num_ranks 2\n",
+            "num_ranks 3\n",
             [
                 "rank 0 {\nl1: calc 100\nl2: send 64b to 1 tag 3\nl2 requires l1\n}\n",
                 "rank 1 {\nl1: recv 64b from 0 tag 3\n}\n",
+                "rank 2 { }\n",
             ],
         ),
-        lambda path: ct.Program.from_goal(path).to_goal(),
+        schedule,
         command=("convert", "{}", "-o", "out.csv", "--json"),
     ),
     Sample(
@@ -555,7 +575,10 @@ SAMPLES = [
         CONVERT,
     ),
     Sample(
-        "hosts", "hosts", (("cn1\n", "cn2\n", "cn3\n", "cn4\n"),), lambda path: hosts_of(path, ct.Machine("torus:4"))
+        "hosts",
+        "hosts",
+        (("cn1 slots=2\n", "cn2 max-slots=2\n", "cn3\n", "cn4\n"),),
+        hosts,
     ),
     Sample("fixed", "fixed", (["0 3\n", "1 2\n", "2 0\n"],), lambda path: sorted(pairs_of(path, "fixed", 2))),
     Sample("current", "current", (("3\n", "2\n", "0\n"),), lambda path: pairs_of(path, "current", 1)),
@@ -628,14 +651,14 @@ TWICE: dict[str, list[tuple[str, str]]] = {
     "traffic-list": [('"weight"\n', f'"weight","{name}"\n') for name in ("weight", "bytes", "from")],
     "selection": [(HEADING, 2 * HEADING), (HEADING, HEADING.replace("\n", ",min_ranks\n"))],
     "goal": [
-        ("num_ranks 2\n", "num_ranks 2\nnum_ranks 2\n"),
+        ("num_ranks 3\n", "num_ranks 3\nnum_ranks 3\n"),
         ("calc 100", "calc 100 cpu 0 cpu 1"),
         ("to 1 tag 3", "to 1 tag 3 nic 0 nic 1"),
         ("to 1 tag 3", "to 1 tag 3 tag 4"),
         ("l1: calc 100\n", "l1: calc 100\nl1: calc 100\n"),
     ],
     "routing-text": [("1 0 1\n", "1 0 1\n1 0 0\n")],
-    "hosts": [("cn1\n", "cn2\n")],
+    "hosts": [("cn1 ", "cn2 "), ("slots=2\n", "slots=2 slots=2\n")],
     "fixed": [("0 3\n", "0 3\n0 1\n")],
     "osu": [
         ("# Size          Latency (us)\n", 2 * "# Size          Latency (us)\n"),
@@ -671,3 +694,79 @@ def given_twice(sample: Sample) -> Iterator[bytes]:
         for once, twice in TWICE[sample.format]:
             if once.encode() in text:
                 yield text.replace(once.encode(), twice.encode(), 1)
+
+
+#: Lines whose loss, repetition or further words change nothing: comments, blank lines, identifiers, names.
+BESIDE = re.compile(r"\s*(#.*|---|- topology:.*|\w*guid=.*|<\?xml.*|)\s*")
+#: The separator of words in a line, by format. Default: a blank.
+SEPARATORS = {
+    "edges": ";",
+    "traffic-list": ",",
+    "traffic-matrix": ",",
+    "selection": ",",
+    "measured-csv": ",",
+}
+#: Formats in which the last word of a line may say nothing: a line break has no meaning, or a number is not used.
+UNLINED = JSON | {"hwloc", "ibnetdiscover"}
+#: Formats of bytes.
+BINARY = {"npy", "charm-lb", "routing-npy", "routing-npz", "trace", "trace-parts", "chakra"}
+
+
+def cut(sample: Sample) -> Iterator[str]:
+    """The contents that end before a line, or lack the last word of a line."""
+    if sample.format in BINARY:
+        return
+    lines = sample.content.decode().splitlines(keepends=True)
+    for at, line in enumerate(lines):
+        if BESIDE.fullmatch(line):
+            continue
+        yield "".join(lines[:at])
+        words = _words(sample, line)
+        if sample.format not in UNLINED and len(words) > 1:
+            separator = _separator(sample, line)
+            yield "".join([*lines[:at], separator.join(words[:-1]) + "\n", *lines[at + 1 :]])
+
+
+def _separator(sample: Sample, line: str) -> str:
+    separator = SEPARATORS.get(sample.format, " ")
+    return separator if separator in line or separator == " " else ","
+
+
+def _words(sample: Sample, line: str) -> list[str]:
+    separator = _separator(sample, line)
+    return line.split() if separator == " " else line.rstrip().split(separator)
+
+
+def with_unknown(sample: Sample) -> Iterator[bytes]:
+    """The contents with a word, an attribute, a column or a key that the reader does not know."""
+    text = sample.content
+    if sample.format in JSON:
+        for at in re.finditer(rb"\{(?=\s*\")", text):
+            yield text[: at.end()] + b'"zzz": 1, ' + text[at.end() :]
+    elif sample.format == "hwloc":
+        for at in re.finditer(rb"<object ", text):
+            yield text[: at.end()] + b'zzz="1" ' + text[at.end() :]
+        yield text.replace(b'type="Package"', b'type="Zzz"')
+    elif sample.format == "chakra":
+        node = _node(2, 5, (1,), comm_dst=1, comm_size=1000, comm_tag=3)
+        body = node[1:] + _field(10, _field(1, b"comm_priority") + _field(9, 4))
+        yield text.replace(node, _varint(len(body)) + body)
+    elif sample.format == "routing-npz":
+        written = io.BytesIO(text)
+        with zipfile.ZipFile(written, "a") as archive:
+            archive.writestr("zzz.npy", archive.read("ports.npy"))
+        yield written.getvalue()
+    elif sample.format in BINARY:
+        yield text + b"\x01zzz"
+    else:
+        lines = text.decode().splitlines(keepends=True)
+        for at, line in enumerate(lines):
+            if not BESIDE.fullmatch(line):
+                wrong = f"{line.rstrip()}{_separator(sample, line)}zzz\n"
+                yield "".join([*lines[:at], wrong, *lines[at + 1 :]]).encode()
+        if sample.format in SEPARATORS and "matrix" not in sample.format:
+            # A column without a name, as tables of pandas have it, and one with an unknown name.
+            separator = _separator(sample, lines[0])
+            for name in ("", "zzz"):
+                rows = [f"{at}{separator}{line}" for at, line in enumerate(lines[1:])]
+                yield "".join([f"{name}{separator}{lines[0]}", *rows]).encode()

@@ -15,7 +15,7 @@ import pytest
 from cutthrough import _core
 
 from . import fuzz_readers as fuzz
-from .readers import FORMATS, ROOT, SAMPLES, Sample, given_twice
+from .readers import FORMATS, ROOT, SAMPLES, Sample, cut, given_twice, with_unknown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,6 +89,23 @@ def test_what_is_given_twice_is_refused(sample: Sample, tmp_path: Path) -> None:
     for content in given_twice(sample):
         assert content != sample.content
         assert str(outcome(sample, tmp_path, content)).startswith("refused"), content
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=named)
+def test_what_is_unknown_is_seen(sample: Sample, tmp_path: Path) -> None:
+    """Catches a word, an attribute, a column or a key that is passed over without an error and without a note."""
+    whole = sample.read(sample.write(tmp_path))
+    for content in with_unknown(sample):
+        assert content != sample.content
+        assert outcome(sample, tmp_path, content) != whole, content
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=named)
+def test_what_is_cut_off_is_seen(sample: Sample, tmp_path: Path) -> None:
+    """Catches a file that ends too early, and a row without its last value, that mean the same as the whole file."""
+    whole = sample.read(sample.write(tmp_path))
+    for content in cut(sample):
+        assert outcome(sample, tmp_path, content.encode()) != whole, content
 
 
 def test_mutated_files_are_read_or_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,10 @@ def numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     Raises:
         ExperimentError: A value is no number, or not a real one.
     """
-    held = np.asarray(values)
+    try:
+        held = np.asarray(values)
+    except ValueError:
+        raise refuse(name, "lists of different lengths are no array") from None
     if held.dtype.kind not in "iufb" and held.size:
         raise refuse(name, f"an array of {held.dtype} is not allowed; real numbers are")
     return held.astype(np.float64)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +20,16 @@ from cutthrough.mapping import Machine, TaskGraph
 from cutthrough.mapping.exports import is_one_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["LARGEST", "LARGEST_SEED", "graph_of", "hosts_of", "machine_of", "naming_options", "pairs_of"]
+__all__ = ["LARGEST", "LARGEST_SEED", "Hosts", "graph_of", "hosts_of", "machine_of", "naming_options", "pairs_of"]
 
 #: The largest number of a task or a place, and the largest seed.
 LARGEST, LARGEST_SEED = 2**32 - 1, 2**63 - 1
 #: A host name, as in Slurm's lists and in dumps of fabrics.
 HOST = re.compile(r"[A-Za-z0-9._-]+")
+#: Words that may follow the name of a host, as in the hostfiles of Open MPI.
+SLOTS = ("slots", "max-slots")
 #: Sections of an experiment that `--evaluate` simulates besides the machine's shape.
 NETWORK = ("link", "router", "routing")
 #: Keys and arguments whose options have another name.
@@ -85,10 +89,39 @@ def _swept(experiment: Any) -> list[str]:
     return [key for group in json.loads(experiment.written())["sweep"] for key, _ in group["keys"]]
 
 
-def hosts_of(path: Path, machine: Machine) -> list[str]:
+@dataclass(frozen=True)
+class Hosts:
+    """The hosts of a machine's allocated nodes.
+
+    Attributes:
+        path: Their file.
+        names: The host of each node; one name for a machine that is one host.
+        slots: The most tasks of a host, by name, of hosts whose lines state it. Several lines of a host add up.
+    """
+
+    path: Path
+    names: list[str]
+    slots: dict[str, int]
+
+    def check(self, places: Iterable[int]) -> None:
+        """Refuses a mapping with more tasks on a host than its slots.
+
+        Raises:
+            ExperimentError: A host has fewer slots than tasks.
+        """
+        several = len(self.names) > 1
+        tasks = Counter(self.names[place if several else 0] for place in places)
+        over = next((host for host in self.names if tasks[host] > self.slots.get(host, LARGEST)), None)
+        if over is not None:
+            given = f"{counted(self.slots[over], 'slot')} and gets {counted(tasks[over], 'task')}"
+            help = "`--tasks-per-node` bounds the tasks of every node, and `--allocation` leaves nodes out"
+            raise refuse("--hosts", f"{self.path}: the host {over} has {given}", help=help, file=str(self.path))
+
+
+def hosts_of(path: Path, machine: Machine) -> Hosts:
     """Returns the hosts of the machine's allocated nodes.
 
-    The file has one host a line, which words such as `slots=2` may follow.
+    The file has one host a line, which `slots=N` and `max-slots=N` may follow: the most tasks of the host.
 
     Each host is given once, unless the machine's nodes are parts of a host. One line suffices for a machine that is one
     host.
@@ -105,14 +138,32 @@ def hosts_of(path: Path, machine: Machine) -> list[str]:
         given = counted(len(found), "host is", "hosts are")
         message = f"{path}: {given} given for {counted(machine.nodes, 'node')}, in their order, a line each"
         raise refuse("--hosts", message, file=str(path))
-    for number, words in rows:
-        if other := next((word for word in words[1:] if "=" not in word), None):
-            message = f"{path}:{number}: `{other[:40]}` follows the name of a host; one host a line is expected"
-            raise refuse("--hosts", message, file=str(path))
+    slots: Counter[str] = Counter()
+    for number, (host, *words) in rows:
+        bound = _slots_of(words, f"{path}:{number}", path)
+        if bound is not None:
+            slots[host] += bound
     if len(set(found)) < len(found) and all(host is not None and slot == 0 for host, slot in homes):
         twice = next(host for number, host in enumerate(found) if host in found[:number])
         raise refuse("--hosts", f"{path}: the host {twice} is given twice", file=str(path))
-    return found
+    unbounded = {host for _, (host, *words) in rows if not words}
+    return Hosts(path, found, {host: bound for host, bound in slots.items() if host not in unbounded})
+
+
+def _slots_of(words: list[str], place: str, path: Path) -> int | None:
+    """Returns the most tasks of a host by the words behind its name: the smaller one of `slots` and `max-slots`."""
+    found: dict[str, int] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        key = key.replace("_", "-")
+        if key not in SLOTS or not _is_number(value):
+            known = " or ".join(f"`{name}=N`" for name in SLOTS)
+            message = f"{place}: `{word[:40]}` follows the name of a host, which only {known} may"
+            raise refuse("--hosts", message, file=str(path))
+        if key in found:
+            raise refuse("--hosts", f"{place}: `{key}` is there twice", file=str(path))
+        found[key] = int(value)
+    return min(found.values(), default=None)
 
 
 def pairs_of(path: Path, option: str, width: int) -> list[tuple[int, ...]]:

@@ -95,13 +95,16 @@ def map_(
     with naming_options():
         check(output.form)
         search, links = _prepared(context, task, node, seeking, step)
-    names = hosts_of(node.hosts, search.machine) if node.hosts else None
+    hosts = hosts_of(node.hosts, search.machine) if node.hosts else None
     with Signals() as signals, naming_options():
         search.run(_searches(seeking, evaluate=step.evaluate), links)
     if not search.found:
         complain("interrupted: no mapping had been found, and nothing was written")
         raise typer.Exit(signals.status)
     best = _best(search, seeking.objective or DEFAULT_OBJECTIVE)
+    if hosts is not None:
+        hosts.check(best.places.tolist())
+    names = None if hosts is None else hosts.names
     warnings = _warnings(best, search)
     if step.evaluate and not search.steps:
         warnings += _unsimulated(seeking.objective)

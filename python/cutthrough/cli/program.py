@@ -95,9 +95,11 @@ def program(
         held.to_goal(goal)
     paths = _save(held, out_directory, Pictures(plots, formats)) if out_directory else []
     if json_output:
-        print_json({"version": _core.__version__, **summary})
+        print_json({"version": _core.__version__, **summary, "notes": held.notes})
         return
     out.print(checks.check_table(summary))
+    for note in held.notes:
+        out.print(f"Note: {note}", markup=False, soft_wrap=True)
     for name, path in [*paths, *([("Schedule", goal)] if goal else [])]:
         out.print(f"{name}: {path}", markup=False, soft_wrap=True)
 

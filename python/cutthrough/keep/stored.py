@@ -87,6 +87,8 @@ def read(named: str | Path) -> tuple[Path, dict[str, Any]]:
         _check(held, HEAD, "")
         if "points" not in held:
             _wrong("points", "the key is missing")
+        if unknown := next((name for name in held if name not in HEAD["properties"]), None):
+            _wrong(unknown, "the key is unknown")
         _check_axes(held)
         for name in ("points", "replicas"):
             for place, point in enumerate(held.get(name, ())):

@@ -466,7 +466,8 @@ class Topology(NetworkObject):
         """Returns the rank in `ranks` that is closest to `rank`. In the paper: pickClosestRank.
 
         Raises:
-            IndexError: A rank does not exist, or the list is empty.
+            IndexError: A rank does not exist.
+            ExperimentError: The list is empty.
         """
         return self._core.closest_rank(self._rank(rank), numbers_below("rank", list(ranks), self.ranks).tolist())
 

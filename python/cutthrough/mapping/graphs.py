@@ -121,7 +121,7 @@ class TaskGraph:
         Raises:
             ExperimentError: The graphs differ in the number of tasks, or the weights are not one positive number each.
         """
-        given = [1.0] * len(graphs) if weights is None else [float(weight) for weight in weights]
+        given = [1.0] * len(graphs) if weights is None else numbers("weights", weights).tolist()
         return cls._of(_core.TaskGraph.combine([graph._core for graph in graphs], given), _named(graphs))
 
     @classmethod

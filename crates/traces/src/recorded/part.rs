@@ -86,6 +86,10 @@ impl Scanned {
             };
             scan.take(record.call).map_err(|error| error.of_rank(part.rank, at))?;
         }
+        let at = part.reader.position();
+        if scan.found.ending.is_some() && !matches!(Record::read(&mut part.reader, part.ranks), Ok(None)) {
+            return Err(TraceError::garbled("the file goes on behind its end").of_rank(part.rank, at));
+        }
         scan.found.open = scan.receives.into_keys().collect();
         Ok(scan.found)
     }

@@ -1,5 +1,7 @@
 //! Arrays of whole numbers in NumPy's format (`.npy`, "NEP 1: A simple file format for NumPy arrays", versions 1 to 3).
 
+use units::counted;
+
 /// First bytes of every file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Largest number of dimensions of an array.
@@ -23,6 +25,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Array, String> {
     let count = count.filter(|&count| count.checked_mul(number.size).is_some_and(|size| size <= data.len()));
     let count = count
         .ok_or_else(|| format!("is cut short: {shape:?} whole numbers do not fit into its {} bytes", data.len()))?;
+    let further = data.len() - count * number.size;
+    if further > 0 {
+        return Err(format!("has {} behind its {shape:?} whole numbers", counted(further as u64, ["byte", "bytes"])));
+    }
     let values = data[..count * number.size].chunks_exact(number.size).map(|bytes| number.value(bytes));
     let values = values.collect::<Result<Vec<i32>, String>>()?;
     let values = if fortran { transposed(&values, &shape) } else { values };
