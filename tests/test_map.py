@@ -90,6 +90,7 @@ def test_rankfiles_name_hosts(cutthrough: Callable[..., Any], tmp_path: Path) ->
         ("a\nb\na\nc\n", "the host a is given twice"),
         ('a\n"b"\nc\nd\n', 'hosts.txt:2: `"b"` is no name of a host'),
         ("a\nb\nc:2\nd\n", "hosts.txt:3: `c:2` is no name of a host"),
+        ("a\nb slots=0\nc\nd\n", "the host b has 0 slots and gets 1 task"),
     ):
         hosts.write_text(text)
         ran = cutthrough(*asked, "--hosts", hosts)

@@ -100,6 +100,45 @@ def test_what_is_unknown_is_seen(sample: Sample, tmp_path: Path) -> None:
         assert outcome(sample, tmp_path, content) != whole, content
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new", "due"),
+    [
+        ("node.xml", 'Cache" cpuset="0x00000003"', 'Cache" cpuset="0x00000001"', "the Core has processor 1"),
+        (
+            "node.xml",
+            "allowed_cpuset=",
+            'complete_cpuset="0x3f" allowed_cpuset=',
+            "2 processors of a `complete_cpuset` are left out",
+        ),
+        ("node.xml", 'allowed_cpuset="0x00000007"', 'allowed_cpuset="0x3"', "2 cores are left out: not allowed"),
+        ("sections.topo", '"cn2 mlx5_0"', '"c"n2 mlx5_0"', "1 adapter without the name of a host is listed by GUID"),
+        ("sections.topo", "lid 3 4xNDR", "lid 3 4xHDR", "2 wires whose ends report different speeds have the slower one"),
+        ("p.goal", "l2 requires l1\n", "l2 requires l1\n" * 2, "1 requirement is listed before"),
+        ("p.goal", "to 1 tag 3", "to 1 tag 3 nic 2", "1 operation is on a `cpu` or `nic` other than 0"),
+        ("p.goal", "rank 2 { }\n", "", "rank 2 of 3 has no section"),
+        ("step.groups.json", "[1, 0]", "[1, 1]", "process group `tp1`: rank 1 is there twice"),
+        ("g.mat", "0 10 0 5\n", ",a,b,c,d\na,0,10,0,5\n", "a row and a column of labels are not expected"),
+        ("g.mat", "0 10 0 5\n", "a,b,c,d\na,0,10,0,5\n", "the row begins with the label `a`"),
+        ("hosts", "max-slots=2", "port=2", "`port=2` follows the name of a host"),
+        ("hosts", "max-slots=2", "slots=x", "`slots=x` follows the name of a host"),
+    ],
+)
+def test_contradictions_are_named(name: str, old: str, new: str, due: str, tmp_path: Path) -> None:
+    """Catches a contradiction that is settled without a word, and an error or a note that does not name the cause."""
+    sample = next(sample for sample in SAMPLES if sample.name == name)
+    content = sample.content.replace(old.encode(), new.encode())
+    assert content != sample.content
+    assert due in str(outcome(sample, tmp_path, content))
+
+
+def test_errors_of_included_files_name_their_path(tmp_path: Path) -> None:
+    """Catches the name of an included file without the folder of the file that includes it."""
+    (tmp_path / "main.conf").write_text("Include sub.conf\nInclude sub.conf\n")
+    (tmp_path / "sub.conf").write_text("SwitchName=leaf1 Nodes=cn[001-002]\n")
+    with pytest.raises(ct.ExperimentError, match=f"{tmp_path}/sub.conf:1: the switch leaf1 is there twice"):
+        ct.Machine(str(tmp_path / "main.conf"))
+
+
 @pytest.mark.parametrize("sample", SAMPLES, ids=named)
 def test_what_is_cut_off_is_seen(sample: Sample, tmp_path: Path) -> None:
     """Catches a file that ends too early, and a row without its last value, that mean the same as the whole file."""

@@ -121,8 +121,10 @@ class TaskGraph:
         Raises:
             ExperimentError: The graphs differ in the number of tasks, or the weights are not one positive number each.
         """
-        given = [1.0] * len(graphs) if weights is None else numbers("weights", weights).tolist()
-        return cls._of(_core.TaskGraph.combine([graph._core for graph in graphs], given), _named(graphs))
+        given = np.ones(len(graphs)) if weights is None else numbers("weights", weights)
+        if given.ndim != 1:
+            raise refuse("weights", "they are one number for each graph")
+        return cls._of(_core.TaskGraph.combine([graph._core for graph in graphs], given.tolist()), _named(graphs))
 
     @classmethod
     def beside(cls, graphs: Sequence[TaskGraph]) -> Self:

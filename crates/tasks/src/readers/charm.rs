@@ -71,7 +71,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
     let loads = migrating.iter().map(|object| object.seconds).collect();
     let mut notes = Notes::default();
     let fixed = (objects.len() - migrating.len()) as u64;
-    let rest = "left out: they may not migrate, and what they send or get";
+    let rest = "left out as not migratable, with all messages from or to such objects";
     notes.count(fixed, ["object", "objects"], ["is", "are"], rest);
     notes.count(
         dump.of_others,

@@ -10,7 +10,7 @@ use units::shortened;
 use super::error::ChakraError;
 use super::pytorch;
 use super::schema::{Attribute, Node, NodeType, Values};
-use super::values::{READ, Visit, attribute, numbers, text, whole};
+use super::values::{READ, Visit, attribute, numbers, text, unread_inputs, whole};
 
 /// Header of a file: its content besides nodes.
 #[derive(Clone, Debug, Default)]
@@ -107,6 +107,7 @@ fn node_of(own: Map<String, Value>) -> Result<(Node, f64), String> {
             "inputs" => {
                 let values = value.get("values").map_or(String::new(), text);
                 node.inputs = Some(Values { values });
+                node.attr.extend(unread_inputs(&value));
             }
             "attr" => {
                 let all = value.as_array().ok_or_else(wrong)?;

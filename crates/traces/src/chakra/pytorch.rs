@@ -11,7 +11,7 @@ use super::error::ChakraError;
 use super::groups;
 use super::operations::operation_named;
 use super::schema::{Attribute, Node, NodeType, Values};
-use super::values::{READ, Visit, attribute, numbers, text, whole};
+use super::values::{READ, Visit, attribute, numbers, text, unread_inputs, whole};
 
 /// Name of calls of the communication library.
 const COMMUNICATION: &str = "record_param_comms";
@@ -56,6 +56,7 @@ fn node_of(own: Map<String, Value>, backends: &mut BTreeMap<u64, String>) -> Res
     let values = values.map_or(&[][..], Vec::as_slice);
     let unread = own.keys().filter(|key| !KEYS.contains(&key.as_str()) && !READ.contains(&key.as_str()));
     node.attr.extend(unread.map(|key| Attribute::flag(key, true)));
+    node.attr.extend(own.get("inputs").into_iter().flat_map(unread_inputs));
     if groups::describes(&node.name) {
         let values = values.first().map_or_else(String::new, text);
         groups::backends(&values, backends)?;

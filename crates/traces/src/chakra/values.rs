@@ -1,6 +1,6 @@
 //! JSON values in traces.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::error::ChakraError;
 use super::schema::{Attribute, Node};
@@ -43,6 +43,15 @@ pub(super) const READ: [&str; 13] = [
     "stream",
     "tid",
 ];
+
+/// Keys of the inputs of a node, of which the values are read.
+const INPUTS: [&str; 4] = ["values", "shapes", "types", "strides"];
+
+/// Returns the keys of a node's inputs that have no meaning, as attributes to be counted.
+pub(super) fn unread_inputs(inputs: &Value) -> impl Iterator<Item = Attribute> + '_ {
+    let keys = inputs.as_object().into_iter().flat_map(Map::keys);
+    keys.filter(|key| !INPUTS.contains(&key.as_str())).map(|key| Attribute::flag(&format!("inputs.{key}"), true))
+}
 
 /// Keeps a value of another shape than is read as text, so that the reader of the attribute refuses it.
 fn unread(name: &str, value: &Value) -> Attribute {

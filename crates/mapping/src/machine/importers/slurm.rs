@@ -200,6 +200,9 @@ pub(crate) fn tree(mut switches: Vec<Switch>) -> Result<Wiring, LocatedError> {
         if wiring.known(&switch.name).is_some() {
             return Err(switch.wrong(format!("the switch {} is there twice", switch.name)));
         }
+        if switch.name.contains(char::is_whitespace) {
+            return Err(switch.wrong(format!("the name of a switch has no blanks: `{}`", shortened(&switch.name))));
+        }
         if switch.switches.is_empty() && switch.nodes.is_empty() {
             return Err(switch.wrong(format!("the switch {} has neither switches nor nodes", switch.name)));
         }
