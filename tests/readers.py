@@ -741,11 +741,11 @@ def with_unknown(sample: Sample) -> Iterator[bytes]:
     """The contents with a word, an attribute, a column or a key that the reader does not know."""
     text = sample.content
     if sample.format in JSON:
-        for at in re.finditer(rb"\{(?=\s*\")", text):
-            yield text[: at.end()] + b'"zzz": 1, ' + text[at.end() :]
+        for found in re.finditer(rb"\{(?=\s*\")", text):
+            yield text[: found.end()] + b'"zzz": 1, ' + text[found.end() :]
     elif sample.format == "hwloc":
-        for at in re.finditer(rb"<object ", text):
-            yield text[: at.end()] + b'zzz="1" ' + text[at.end() :]
+        for found in re.finditer(rb"<object ", text):
+            yield text[: found.end()] + b'zzz="1" ' + text[found.end() :]
         yield text.replace(b'type="Package"', b'type="Zzz"')
     elif sample.format == "chakra":
         node = _node(2, 5, (1,), comm_dst=1, comm_size=1000, comm_tag=3)

@@ -112,7 +112,12 @@ def test_what_is_unknown_is_seen(sample: Sample, tmp_path: Path) -> None:
         ),
         ("node.xml", 'allowed_cpuset="0x00000007"', 'allowed_cpuset="0x3"', "2 cores are left out: not allowed"),
         ("sections.topo", '"cn2 mlx5_0"', '"c"n2 mlx5_0"', "1 adapter without the name of a host is listed by GUID"),
-        ("sections.topo", "lid 3 4xNDR", "lid 3 4xHDR", "2 wires whose ends report different speeds have the slower one"),
+        (
+            "sections.topo",
+            "lid 3 4xNDR",
+            "lid 3 4xHDR",
+            "2 wires whose ends report different speeds have the slower one",
+        ),
         ("p.goal", "l2 requires l1\n", "l2 requires l1\n" * 2, "1 requirement is listed before"),
         ("p.goal", "to 1 tag 3", "to 1 tag 3 nic 2", "1 operation is on a `cpu` or `nic` other than 0"),
         ("p.goal", "rank 2 { }\n", "", "rank 2 of 3 has no section"),

@@ -114,8 +114,8 @@ class Hosts:
         over = next((host for host in self.names if tasks[host] > self.slots.get(host, LARGEST)), None)
         if over is not None:
             given = f"{counted(self.slots[over], 'slot')} and gets {counted(tasks[over], 'task')}"
-            help = "`--tasks-per-node` bounds the tasks of every node, and `--allocation` leaves nodes out"
-            raise refuse("--hosts", f"{self.path}: the host {over} has {given}", help=help, file=str(self.path))
+            remedy = "`--tasks-per-node` bounds the tasks of every node, and `--allocation` leaves nodes out"
+            raise refuse("--hosts", f"{self.path}: the host {over} has {given}", help=remedy, file=str(self.path))
 
 
 def hosts_of(path: Path, machine: Machine) -> Hosts:

@@ -13,8 +13,9 @@
 //! }
 //! ```
 //!
-//! Every rank has a section, which may be empty. Calculations are in nanoseconds. Labels are local to a rank. `//`, `#` and `/* */` begin comments. Extensions of the
-//! format: `from any` and `tag any` of a receive, and fractions of a nanosecond.
+//! Every rank has a section, which may be empty. Calculations are in nanoseconds. Labels are local to a rank. `//`, `#`
+//! and `/* */` begin comments. Extensions of the format: `from any` and `tag any` of a receive, and fractions of a
+//! nanosecond.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

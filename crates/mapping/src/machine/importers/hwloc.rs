@@ -248,7 +248,7 @@ struct Found {
     bare: Vec<CorePlace>,
     /// Processors that the sets of machines, packages and cores state.
     stated: CpuSet,
-    /// Processors of the complete sets, which include those that are not present.
+    /// Processors of the complete sets, which include absent processors.
     complete: CpuSet,
     /// Unknown types and attributes of objects, as they are written.
     unknown: BTreeMap<String, u64>,

@@ -121,8 +121,8 @@ pub(super) fn read(text: &str) -> Result<Dump<'_>, LocatedError> {
 }
 
 impl Dump<'_> {
-    /// Counts the unknown words of a section's or port's line: those that are neither quoted, nor in brackets, nor
-    /// identifiers, nor a speed.
+    /// Counts the words of a section's or port's line that are neither quoted, nor in brackets, nor a number or its
+    /// name, nor a speed.
     fn add_words(&mut self, number: u64, line: &str) {
         let Some((_, rest)) = line.split_once('"').and_then(|(_, rest)| rest.split_once('"')) else { return };
         let before = rest.split('"').next().unwrap_or("");
