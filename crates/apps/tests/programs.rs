@@ -47,12 +47,13 @@ fn what_is_wrong_with_a_goal_text_has_its_line() {
         ),
         ("num_ranks 1\nrank 0 {\nl1: calc 1\nl1: calc 2\n}", "line 4: label `l1` comes twice in rank 0"),
         ("num_ranks 1\nrank 0 {\nl1: calc 1\nl1 requires l2\n}", "line 4: rank 0 has no label `l2`"),
+        ("num_ranks 2\nrank 1 {\n}", "line 3: rank 0 of 2 has no section; one without operations is `rank 0 { }`"),
         ("num_ranks 1\nrank 0 {\nl1: calc 1", "line 3: the last rank has no closing `}`"),
     ];
     for (text, message) in cases {
         assert_eq!(goal::read(text).unwrap_err().to_string(), message, "{text}");
     }
-    let unmatched = "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 0\n}";
+    let unmatched = "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 0\n}\nrank 1 { }";
     assert!(goal::read(unmatched).unwrap_err().to_string().contains("has 0 receives for them"));
     assert!(goal::read("num_ranks 1\nrank 0 {\nfly 3\n}").unwrap_err().to_string().starts_with("line 3: `fly 3`: "));
 }

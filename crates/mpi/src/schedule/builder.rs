@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use units::Notes;
+
 use super::{ANY, OpId, OpKind, Schedule, ScheduleError};
 
 /// Operation as written.
@@ -135,10 +137,14 @@ impl ScheduleBuilder {
             lanes[(first[op.rank as usize] + op.index) as usize] = own;
         }
         let any_tag = (0..operations as u32).filter(|&op| self.written[op as usize].tag.is_none());
+        let mut notes = Notes::default();
+        let others = lanes.iter().filter(|&&own| own != (0, 0)).count() as u64;
+        let rest = "on a `cpu` or `nic` other than 0, which ranks do not have in simulations";
+        notes.count(others, ["operation", "operations"], ["is", "are"], rest);
         let schedule = Schedule {
             any_tag: any_tag.collect(),
             lanes,
-            notes: Vec::new(),
+            notes: notes.sentences().to_vec(),
             partner,
             rank: self.written.iter().map(|op| op.id.rank).collect(),
             kind: self.written.iter().map(|op| op.kind).collect(),

@@ -71,10 +71,7 @@ pub fn read(text: &str) -> Result<Schedule, GoalError> {
     let mut notes = Notes::default();
     let things = ["requirement", "requirements"];
     notes.count(reader.repeated, things, ["is", "are"], "listed before, and left out");
-    let things = ["operation", "operations"];
-    let rest = "on a `cpu` or `nic` other than 0, which ranks do not have in simulations";
-    notes.count(reader.other_lanes, things, ["is", "are"], rest);
-    Ok(builder.build()?.with_notes(notes.sentences().to_vec()))
+    Ok(builder.build()?.with_notes(notes.sentences()))
 }
 
 /// Removes comments from a line. `inside` tells whether a multi-line comment continues.
@@ -115,8 +112,6 @@ struct Reader {
     later: Vec<(usize, String, String, bool)>,
     /// Requirements that are listed again.
     repeated: u64,
-    /// Operations on a processor or an interface other than number 0.
-    other_lanes: u64,
 }
 
 impl Reader {
@@ -213,7 +208,6 @@ impl Reader {
             rest = behind;
         }
         let [cpu, nic] = lanes.map(Option::unwrap_or_default);
-        self.other_lanes += u64::from((cpu, nic) != (0, 0));
         builder.on(op, cpu, nic);
         Ok((op, rest))
     }

@@ -73,7 +73,7 @@ pub struct Schedule {
     /// length of `after_start`.
     first_after_start: Vec<u32>,
     after_start: Vec<u32>,
-    /// Omissions and assumptions of the reader of the file, one sentence each.
+    /// Omissions and assumptions of its reader, and operations that a run refuses, one sentence each.
     notes: Vec<String>,
 }
 
@@ -175,8 +175,9 @@ impl Schedule {
 
     /// Adds notes of the reader of the file.
     #[must_use]
-    pub fn with_notes(self, notes: Vec<String>) -> Self {
-        Self { notes, ..self }
+    pub fn with_notes(mut self, notes: &[String]) -> Self {
+        self.notes.extend_from_slice(notes);
+        self
     }
 
     /// Returns the number of ranks.

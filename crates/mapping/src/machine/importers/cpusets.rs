@@ -51,13 +51,10 @@ impl CpuSet {
         })
     }
 
-    /// Returns the first processor of this set that is not in another. Of an infinite set and a finite one, the first
-    /// behind the words of both.
+    /// Returns the first processor of this finite set that is not in another.
     pub fn first_outside(&self, other: &Self) -> Option<usize> {
-        let (own, outer) = (self.words.len(), other.words.len());
-        let words = if self.endless { own.max(outer) + 1 } else { own };
-        (0..words).find_map(|place| {
-            let outside = self.word(place) & !other.word(place);
+        (0..self.words.len()).find_map(|place| {
+            let outside = self.words[place] & !other.word(place);
             (outside != 0).then(|| 32 * place + outside.trailing_zeros() as usize)
         })
     }

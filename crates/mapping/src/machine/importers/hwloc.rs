@@ -321,7 +321,7 @@ impl Found {
         set: Option<&CpuSet>,
     ) -> Result<Option<usize>, LocatedError> {
         let Some(set) = set else { return Ok(around) };
-        if let Some((start, outer)) = around.map(|at| &self.around[at])
+        if let Some((start, outer)) = around.map(|at| &self.around[at]).filter(|_| !set.endless)
             && let Some(processor) = set.first_outside(outer)
         {
             let kind = shortened(object.attribute("type").unwrap_or("object"));
