@@ -11,7 +11,7 @@ const GOAL: &str = "num_ranks 3\nrank 0 { l1: calc 2000 cpu 0\n l2: send 8192b t
 const CALLS: &str = "ranks 3\ncommunicator 1 of 2 0\nrank 0\n calc 5 us\n isend 4 KiB to 2 tag 3 in 1 times 3 stride 0\n waitall\n start allreduce 8 B by ring\n\
                      wait 1\nrank 1\n irecv from any tag any\n test\n allreduce 8 B by ring\nrank 2\n irecv 4 KiB from 0 tag 3 in 1\n wait 0\n allreduce 8 B by ring\n";
 
-const EDGES: &str = "from,to,bytes,messages\n0,1,800,2\n1,2,16,1\ntask,4,2.5\n2,0,1e3\n";
+const EDGES: &str = "from,to,bytes,messages\n0,1,800,2\n1,2,16,1\ntask,4,2.5\n2,0,1e3,1\n";
 
 const METIS: &str = "% a graph\n4 3 011\n1 2 5\n1 1 5 3 6\n2 2 6 4 7\n1 3 7\n";
 

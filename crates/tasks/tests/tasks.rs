@@ -175,7 +175,7 @@ fn other_formats_are_read_and_held_to_their_rules() {
     assert_eq!(sent(&graph), [(0, 1, 7), (2, 0, 4)]);
     let half = b"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n";
     assert_eq!(sent(&parse_graph(half, GraphFormat::MatrixMarket).expect("a graph")), [(0, 1, 1), (1, 0, 1)]);
-    let list = b"from,to,bytes,messages\n0,1,10,2\n# c\n1,0,5\n0,1,1\n";
+    let list = b"from,to,bytes,messages\n0,1,10,2\n# c\n1,0,5,1\n0,1,1,1\n";
     let graph = parse_graph(list, GraphFormat::Edges).expect("a graph");
     assert_eq!((sent(&graph), graph.phases[0].arcs.messages()[0]), (vec![(0, 1, 11), (1, 0, 5)], 3));
     let loads = b"from,to,bytes\ntask,4\n0,1,8\ntask,2,0.25\n";
