@@ -384,7 +384,7 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         inner_buffer_bytes: system.spec.router.inner_buffer().map(|_| plan.inner_buffer_bytes()),
         router_memory_bytes: router_memory.iter().map(|router| router.bytes).max().unwrap_or(0),
         router_memory,
-        warnings: warnings(system)?,
+        warnings: warnings(system)?.into_iter().chain(effort.near.map(at_saturation)).collect(),
         notes: notes(system),
         memory_bytes: memory_of_network(&system.network, &system.spec.router) + effort::pacer_bytes(system),
         packet_hops: effort.packet_hops,
@@ -401,6 +401,18 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         messages_per_s: effort::messages_per_second(&system.network),
         packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,
     })
+}
+
+/// Warns of an offered load at which the run does not converge.
+fn at_saturation((load, bound): (f64, f64)) -> Warning {
+    Warning {
+        kind: "at-saturation",
+        key: "workload.load",
+        message: format!(
+            "load {load:.3} is close to the load {bound:.3} that saturates the network: latencies grow during the run, and the \
+             run is assumed to take all of its batches"
+        ),
+    }
 }
 
 /// Returns the omissions and assumptions of the readers of files, one sentence each: of the topology, then of the jobs'

@@ -3,14 +3,15 @@
 //!
 //! Open traffic below saturation warms up for 64 batches and is precise after 64 more. Past saturation latencies grow,
 //! so that the warm-up takes all of its 400 batches, and routers send as much as the fullest channel carries
-//! (`open_rates`; large networks are assumed to be unsaturated). Just below saturation a run may take up to 4096
-//! batches, which is the upper estimate. Closed workloads send a known number of packets.
+//! (`open_rates`; large networks are assumed to be unsaturated). At saturation a run takes all of its 4096 batches. Just
+//! below saturation it may take up to as many, which is the upper estimate. Closed workloads send a known number of packets.
 //!
 //! Processor time is that of packet-hops and of messages of ranks (docs/concepts/performance.md has the constants). A
 //! packet-hop takes longer in a larger network, whose state does not fit in the caches. Time in which nothing happens
 //! costs nothing.
 
 use host::GroupPackets;
+use topology::ChannelClass;
 use units::NodeId;
 
 use crate::detours::{self, Followed};
@@ -65,6 +66,9 @@ pub(crate) struct Effort {
     pub is_bound: bool,
     /// Whether all this is an upper bound: `measure.max_time` cuts a workload off.
     pub is_cut: bool,
+    /// Offered load of the first job that is so close to saturation that its run does not converge, and the load at
+    /// which its traffic saturates the network.
+    pub near: Option<(f64, f64)>,
 }
 
 /// Work of one job: in total, or in a tick of simulated time.
@@ -121,6 +125,10 @@ struct JobWork {
 pub(crate) fn of(system: &System) -> Effort {
     let rates = open_rates::of(system).unwrap_or_else(|| vec![None; system.jobs.len()]);
     let runs = runs(system, &rates);
+    let near = rates.iter().zip(&system.jobs).find_map(|(rates, job)| {
+        let own = rates.as_ref().filter(|own| is_near(system, own))?;
+        Some((job.workload.load(), job.workload.load() * own.margin))
+    });
     let jobs: Vec<JobWork> = system.jobs.iter().zip(rates).map(|(job, rates)| of_job(system, job, rates)).collect();
     let all: Vec<usize> = (0..jobs.len()).collect();
     let together =
@@ -134,14 +142,15 @@ pub(crate) fn of(system: &System) -> Effort {
     let ends = |(job, own): (&JobWork, &Job)| !own.background && matches!(job.extent, RunLength::Packets(_));
     let lasts = jobs.iter().any(|job| matches!(job.extent, RunLength::Time { .. }));
     Effort {
-        packet_hops: least.packet_hops,
-        messages: least.messages,
-        packet_hops_alone: least_alone.packet_hops,
-        messages_alone: least_alone.messages,
+        packet_hops: least.packet_hops.ceil(),
+        messages: least.messages.ceil(),
+        packet_hops_alone: least_alone.packet_hops.ceil(),
+        messages_alone: least_alone.messages.ceil(),
         least_s: least.plus(least_alone).seconds(system),
         most_s: together(&longest).plus(alone(&longest)).seconds(system),
         runs,
         is_cut: is_cut(system, &jobs),
+        near,
         is_bound: lasts && jobs.iter().zip(&system.jobs).any(ends),
     }
 }
@@ -153,6 +162,11 @@ fn is_cut(system: &System, jobs: &[JobWork]) -> bool {
         matches!(work.extent, RunLength::Packets(_)) && job.span.start.saturating_add(work.bound) > limit
     };
     jobs.iter().zip(&system.jobs).any(ends)
+}
+
+/// Whether the run of a job does not converge, since its load is that of saturation. A search has other loads.
+fn is_near(system: &System, rates: &OpenRates) -> bool {
+    system.spec.measure.search.is_none() && rates.is_near()
 }
 
 /// Whether jobs are run again alone.
@@ -196,7 +210,11 @@ fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Ru
         let lasts = end.min(span.end).saturating_sub(span.start) as f64;
         match extent {
             RunLength::Time { .. } => work.times(lasts),
-            // A workload that ends before everything is sent does part of its work.
+            // `measure.max_time` ends the workload before everything is sent: no more than links can begin to send.
+            RunLength::Packets(_) if limit < span.start.saturating_add(bound) => {
+                begun(system, &system.jobs[job], work, lasts)
+            }
+            // A background workload that is stopped does part of its work.
             RunLength::Packets(_) if bound > 0 => work.times((lasts / bound as f64).min(1.0)),
             RunLength::Packets(_) => work,
         }
@@ -204,11 +222,31 @@ fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Ru
     chosen.iter().map(of).fold(Work::default(), Work::plus)
 }
 
+/// Returns an upper bound of the work that a closed job begins in `ticks` ticks: on each link of each sender one packet
+/// follows another, of the smallest size that occurs, along the longest path. `all` is the whole work.
+fn begun(system: &System, job: &Job, all: Work, ticks: f64) -> Work {
+    let network = &system.network;
+    if !network.has(Feature::Packets) {
+        return all;
+    }
+    let sizes = job.workload.partial_packets().into_iter().map(|bytes| bytes as u32).filter(|&bytes| bytes > 0);
+    let smallest = sizes.chain([job.workload.packets().packet]).min().unwrap_or(1);
+    let slot = network.plan.serialization(ChannelClass::INJECTION, smallest).max(1);
+    let links = senders(network, job) as f64 * f64::from(network.planes());
+    let packets = links * ((ticks / slot as f64).floor() + 1.0);
+    let routers = f64::from(network.routing.max_routers());
+    let acks = if job.pacer.ack_size().is_some() { 2.0 } else { 1.0 };
+    Work { packet_hops: all.packet_hops.min(acks * packets * routers), ..all }
+}
+
 /// Returns the work of a job.
 fn of_job(system: &System, job: &Job, rates: Option<OpenRates>) -> JobWork {
     let extent = match (extent(system, job), rates) {
         (RunLength::Time { saturated, longest, .. }, Some(rates)) if rates.carried < SATURATED_BELOW => {
             RunLength::Time { usual: saturated, saturated, longest }
+        }
+        (RunLength::Time { saturated, longest, .. }, Some(rates)) if is_near(system, &rates) => {
+            RunLength::Time { usual: longest, saturated, longest }
         }
         (extent, _) => extent,
     };
@@ -278,7 +316,7 @@ fn of_a_tick(system: &System, job: &Job, rates: Option<OpenRates>) -> Work {
     let messages = rate * by_messages / system.network.slot(packets).max(1) as f64;
     let of_ranks = if job.workload.programs().is_some() { messages } else { 0.0 };
     match rates {
-        Some(OpenRates { packet_hops, carried }) => Work { packet_hops, messages, of_ranks }.times(carried),
+        Some(OpenRates { packet_hops, carried, .. }) => Work { packet_hops, messages, of_ranks }.times(carried),
         None => Work { packet_hops: messages * packets.count() as f64 * routers, messages, of_ranks },
     }
 }

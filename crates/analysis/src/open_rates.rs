@@ -15,6 +15,7 @@ use crate::loads::{capacity, loads_of};
 use ::network::Feature;
 use ::system::Job;
 use ::system::Progress;
+use ::system::SATURATED_BELOW;
 use ::system::System;
 
 /// Throughput of a port whose input is one FIFO under uniform traffic, as a share of its bandwidth: 2 - sqrt 2 (Karol,
@@ -28,6 +29,18 @@ pub(crate) struct OpenRates {
     pub packet_hops: f64,
     /// Share of the offered load that is accepted, at most 1.
     pub carried: f64,
+    /// Load that saturates the network, relative to the offered load.
+    pub margin: f64,
+}
+
+/// Largest margin at which a run does not converge: queues grow as at saturation.
+const NEAR: f64 = 1.02;
+
+impl OpenRates {
+    /// Whether the offered load is the load of saturation, so that a run takes all batches that it may take.
+    pub(crate) fn is_near(&self) -> bool {
+        (SATURATED_BELOW..NEAR).contains(&self.margin)
+    }
 }
 
 /// Returns the rates of each job, in the order of the system's jobs. None for a job that ends by itself or that carries
@@ -52,8 +65,8 @@ pub(crate) fn of(system: &System) -> Option<Vec<Option<OpenRates>>> {
         is_traffic(job).then(|| {
             let fullest = demands.iter().zip(&loads.load).filter(|&(_, &own)| own > 0.0);
             let fullest = fullest.map(|(&demand, _)| demand).fold(0.0, f64::max);
-            let carried = (heads(system, job) / fullest).min(credits / job.workload.load()).min(1.0);
-            OpenRates { packet_hops: packet_hops(system, job, loads), carried }
+            let margin = (heads(system, job) / fullest).min(credits / job.workload.load());
+            OpenRates { packet_hops: packet_hops(system, job, loads), carried: margin.min(1.0), margin }
         })
     };
     Some(system.jobs.iter().zip(&loads).map(of).collect())

@@ -3,12 +3,14 @@
 //!
 //! One pass over the messages counts them exactly. Programs with more than 4 M kinds of messages (`VISITS`) are counted
 //! by a sample of at least 256 ranks, evenly spread and in the proportion of their packets: exact if all ranks send
-//! alike, an estimate without a bound on its error otherwise. Paths come from a stratified sample of the packets, a
+//! alike, an estimate without a bound on its error otherwise. Equal messages of a rank to more than 1,024 others are
+//! counted exactly, with a sample of their destinations. Paths come from a stratified sample of the packets, a
 //! random one of every n, so that the sample represents ranks by the number of their packets and no period of a program
 //! meets the sample's.
 
 use engine::split_mix;
-use mpi::program::{Messages, Programs};
+use mpi::program::{FanOut, Programs};
+use traffic::Placement;
 use units::{NodeId, TaskId};
 
 use crate::detours::{Followed, mean_routers};
@@ -38,6 +40,9 @@ const VISITS: u64 = 1 << 22;
 
 /// Smallest number of ranks in such a sample.
 const RANKS: u32 = 256;
+
+/// Number of destinations of equal messages of a rank above which a sample of them is counted.
+const DESTINATIONS: u32 = 1 << 10;
 
 /// Counts the messages of a program. A message of `bytes` bytes takes `packets(bytes)` packets on the network, and all
 /// messages together take `all` packets, including those within a node.
@@ -93,22 +98,42 @@ impl Counted {
                 break;
             }
             ranks += 1;
-            programs.messages_of(rank, &mut |own: Messages| {
-                visits += 1;
-                counted.messages += own.count as f64;
-                let all = packets(own.bytes).saturating_mul(own.count);
-                counted.packets += all as f64;
-                let [from, to] = [own.from, own.to].map(|rank| placement.node(TaskId(rank)));
-                if from != to {
-                    counted.sample.add((from, to), all);
-                    counted.sizes += all as f64 * own.bytes as f64;
-                    let bytes = own.bytes.max(1) as f64 * own.count as f64;
-                    counted.bytes[from.index()][0] += bytes;
-                    counted.bytes[to.index()][1] += bytes;
-                }
+            programs.fan_outs_of(rank, &mut |own: FanOut| {
+                visits += u64::from(DESTINATIONS).min(own.to.len() as u64);
+                counted.add(rank, own, (placement, packets));
             });
         }
         counted
+    }
+
+    /// Adds messages of a rank. Of many destinations, one random one of every n is taken n times.
+    fn add(&mut self, from: u32, own: FanOut, (placement, packets): (&Placement, &dyn Fn(u64) -> u64)) {
+        let FanOut { to, bytes, count } = own;
+        let step = (to.len() as u32).div_ceil(DESTINATIONS).max(1);
+        self.is_whole &= step == 1;
+        let each = packets(bytes).saturating_mul(count);
+        let source = placement.node(TaskId(from));
+        for first in to.clone().step_by(step as usize) {
+            let number = step.min(to.end - first);
+            let dst = first
+                + (split_mix(self.sample.seed ^ split_mix(u64::from(from) << 32 | u64::from(first)))
+                    % u64::from(number)) as u32;
+            let times = number - u32::from(to.len() > 1 && (first..first + number).contains(&from));
+            if times == 0 {
+                continue;
+            }
+            let all = each.saturating_mul(u64::from(times));
+            self.messages += count as f64 * f64::from(times);
+            self.packets += all as f64;
+            let node = placement.node(TaskId(dst));
+            if source != node {
+                self.sample.add((source, node), all);
+                self.sizes += all as f64 * bytes as f64;
+                let bytes = bytes.max(1) as f64 * count as f64 * f64::from(times);
+                self.bytes[source.index()][0] += bytes;
+                self.bytes[node.index()][1] += bytes;
+            }
+        }
     }
 
     /// Returns the bytes of the busiest node. Lower bound if ranks are sampled: the mean of all nodes, since the sample

@@ -342,8 +342,13 @@ impl planned::Plan for Plan {
         let beyond = gradients.iter().map(|bound| bound.saturating_sub(fastest.latency)).sum::<u64>();
         let all_gradients = beyond + gradients.iter().copied().max().unwrap_or(0).min(fastest.latency);
         let behind = if self.overlap { gradients.last().copied().unwrap_or(0) } else { all_gradients };
+        // The first bucket is full when the backward passes of the layers behind it are all that is left to compute.
+        let first = self.buckets.first().map_or(self.layers, |bucket| bucket.layers);
+        let left = self.backward.saturating_mul(u64::from(self.layers.saturating_sub(first)));
+        let reduced = compute.saturating_sub(left).saturating_add(all_gradients);
+        let step = self.step_bound(compute + tensor + expert, behind, fastest).max(reduced);
         let bound = |kind| match kind {
-            Kind::Step => Some(self.step_bound(compute + tensor + expert, behind, fastest)),
+            Kind::Step => Some(step),
             Kind::Compute => Some(compute),
             Kind::Tensor => Some(tensor),
             Kind::Expert => Some(expert),
