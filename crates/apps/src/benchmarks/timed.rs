@@ -95,17 +95,11 @@ impl Timed {
     /// Creates the benchmark of the ranks in `group`, in a program of `ranks` ranks.
     pub fn new(exercise: impl Exercise + 'static, (ranks, group): (u32, Group), repetition: Repetition) -> Self {
         let mut timed = Self { exercise: Arc::new(exercise), ranks, group, repetition, operations: 0 };
-        let operations = (0..ranks).map(|rank| timed.sent_by(rank).saturating_mul(2)).fold(0, u64::saturating_add);
+        let mut operations = 0_u64;
+        timed.each_size(&mut |_, count| operations = operations.saturating_add(count.saturating_mul(2)));
         let calls = u64::from(ranks) * timed.repetition.sizes.len() as u64 * u64::from(timed.repetition.iterations());
         timed.operations = if timed.groups().is_empty() { operations } else { operations.saturating_add(calls) };
         timed
-    }
-
-    /// Returns the number of messages that a rank sends.
-    fn sent_by(&self, rank: u32) -> u64 {
-        let mut sent = 0_u64;
-        self.sizes_of(rank, &mut |_, count| sent = sent.saturating_add(count));
-        sent
     }
 
     /// Returns the barrier by which the members synchronize.
@@ -191,10 +185,37 @@ impl Programs for Timed {
     }
 
     fn sizes_of(&self, rank: u32, visit: &mut dyn FnMut(u64, u64)) {
-        self.each_sending(rank, &mut |sending, times| match sending {
-            Sending::Collective(call, own) => call.each_size(own, &mut |bytes, count| visit(bytes, count * times)),
-            Sending::Messages(at) => self.exercise.messages(at, &mut |_, bytes, count| visit(bytes, count * times)),
-        });
+        self.each_sending(rank, &mut |sending, times| self.sizes_in(&sending, &mut |bytes, n| visit(bytes, n * times)));
+    }
+
+    fn each_size(&self, visit: &mut dyn FnMut(u64, u64)) {
+        let ranks = u64::from(self.ranks);
+        let symmetric = self.symmetric();
+        if symmetric.contains(&true) {
+            let mut own = symmetric.iter();
+            self.each_sending(0, &mut |sending, times| {
+                if own.next() == Some(&true) {
+                    self.sizes_in(&sending, &mut |bytes, n| {
+                        visit(bytes, n.saturating_mul(times).saturating_mul(ranks))
+                    });
+                }
+            });
+        }
+        if symmetric.is_empty() || symmetric.contains(&false) {
+            for rank in 0..self.ranks {
+                let mut own = symmetric.iter();
+                self.each_sending(rank, &mut |sending, times| {
+                    if own.next() != Some(&true) {
+                        self.sizes_in(&sending, &mut |bytes, n| visit(bytes, n * times));
+                    }
+                });
+            }
+        }
+    }
+
+    fn is_symmetric(&self) -> bool {
+        let symmetric = self.symmetric();
+        !symmetric.is_empty() && !symmetric.contains(&false)
     }
 
     fn groups(&self) -> Vec<ProgramGroup> {
@@ -214,6 +235,29 @@ impl Programs for Timed {
 }
 
 impl Timed {
+    /// Visits the sizes of the messages of a barrier or an iteration.
+    fn sizes_in(&self, sending: &Sending<'_>, visit: &mut dyn FnMut(u64, u64)) {
+        match *sending {
+            Sending::Collective(call, own) => call.each_size(own, visit),
+            Sending::Messages(at) => self.exercise.messages(at, &mut |_, bytes, count| visit(bytes, count)),
+        }
+    }
+
+    /// Returns whether all ranks send alike, for each barrier and iteration that `each_sending` visits. Empty if some
+    /// ranks do not take part.
+    fn symmetric(&self) -> Vec<bool> {
+        let mut found = Vec::new();
+        if self.group.len() == self.ranks {
+            self.each_sending(0, &mut |sending, _| {
+                found.push(match sending {
+                    Sending::Collective(call, own) => own.len() == self.ranks && call.is_symmetric(own),
+                    Sending::Messages(_) => false,
+                });
+            });
+        }
+        found
+    }
+
     /// Returns the iterations of a size whose messages differ, each with the number of its occurrences. If the root of
     /// an operation rotates, there is one kind for each root.
     fn different(&self, bytes: u64) -> impl Iterator<Item = (u32, u32)> + '_ {

@@ -202,8 +202,9 @@ impl CollectiveProgram {
             in_switch: 0,
         };
         program.call.check(&program.groups.communicator(0)).map_err(|error| KeyError::new(key_of(&error), error))?;
-        let each = (0..ranks).map(|rank| program.call.messages(&program.groups.communicator(rank)));
-        program.messages = each.sum::<u64>().saturating_mul(u64::from(spec.iterations));
+        let mut messages = 0_u64;
+        program.each_size(&mut |_, count| messages = messages.saturating_add(count));
+        program.messages = messages;
         let members = program.groups().iter().map(|group| group.ranks.len() as u64).sum::<u64>();
         program.in_switch = members.saturating_mul(u64::from(spec.iterations));
         Ok(program)
@@ -251,6 +252,19 @@ impl Programs for CollectiveProgram {
         self.call.each_fan_out(&self.groups.communicator(rank), &mut |to, bytes, count| {
             visit(FanOut { to, bytes, count: count * iterations });
         });
+    }
+
+    fn each_size(&self, visit: &mut dyn FnMut(u64, u64)) {
+        let ranks = u64::from(self.ranks);
+        match self.is_symmetric() {
+            true => self.sizes_of(0, &mut |bytes, count| visit(bytes, count.saturating_mul(ranks))),
+            false => (0..self.ranks).for_each(|rank| self.sizes_of(rank, visit)),
+        }
+    }
+
+    fn is_symmetric(&self) -> bool {
+        let own = self.groups.communicator(0);
+        own.len() == self.ranks && self.call.is_symmetric(&own)
     }
 
     fn sizes_of(&self, rank: u32, visit: &mut dyn FnMut(u64, u64)) {

@@ -3,7 +3,7 @@
 
 use super::data::Data;
 use super::dissemination::{each_step, rounds};
-use super::member::{Member, Move, Phase, Way};
+use super::member::{Member, Move, Phase, Shares, Way};
 
 /// Allgather: every member collects the parts of the members ahead of it. The number of collected parts grows by a
 /// factor of `radix` a round.
@@ -26,6 +26,10 @@ impl Phase for Allgather {
             post(Move::one(Way::Send, at.back(step.distance), at.span(at.own, count)));
         });
     }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.has_equal_parts()
+    }
 }
 
 /// Alltoall: parts are numbered as in [`super::linear::Alltoall`]. Each round handles one digit of the part numbers and
@@ -46,5 +50,9 @@ impl Phase for Alltoall {
                 post(Move::one(way, if sends { at.ahead(step.distance) } else { at.back(step.distance) }, data));
             });
         }
+    }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.shares == Shares::Each
     }
 }

@@ -49,4 +49,8 @@ impl Phase for Barrier {
         each_step(at, round, |step| post(Move::one(Way::Combine, at.back(step.distance), Data::WHOLE)));
         each_step(at, round, |step| post(Move::one(Way::Send, at.ahead(step.distance), Data::WHOLE)));
     }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.size > 0
+    }
 }

@@ -2,7 +2,7 @@
 //! once.
 
 use super::data::Data;
-use super::member::{Member, Move, Phase, Way};
+use super::member::{Member, Move, Phase, Shares, Way};
 
 /// Transfer between the root and every other member: the whole buffer, or the part of the other member.
 #[derive(Debug)]
@@ -77,5 +77,9 @@ impl Phase for Alltoall {
     fn round(&self, at: &Member, _round: u32, post: &mut dyn FnMut(Move)) {
         post(Move::all(Way::Store, at, at.part(at.size - 1), at.size - 1));
         post(Move::all(Way::Send, at, at.part(1), 1));
+    }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.shares == Shares::Each
     }
 }

@@ -60,6 +60,11 @@ pub struct Member {
 }
 
 impl Member {
+    /// Whether the buffer has one part of equal size for each member.
+    pub fn has_equal_parts(&self) -> bool {
+        self.shares == Shares::Each && self.elements.is_multiple_of(u64::from(self.size))
+    }
+
     /// Returns the number of this member relative to the root.
     #[inline]
     pub fn relative(&self) -> u32 {
@@ -219,6 +224,10 @@ pub trait Phase: std::fmt::Debug + Sync {
     /// can be counted without a visit of each round.
     fn to_each(&self, _at: &Member) -> Option<Move> {
         None
+    }
+    /// Whether all members send equal numbers of messages of equal sizes, so that one member stands for all.
+    fn is_symmetric(&self, _at: &Member) -> bool {
+        false
     }
 }
 

@@ -20,6 +20,10 @@ impl Phase for Alltoall {
     fn to_each(&self, at: &Member) -> Option<Move> {
         (at.shares == Shares::Each).then(|| Move::all(Way::Send, at, at.part(1), 1))
     }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.shares == Shares::Each
+    }
 }
 
 /// Alltoall between nodes: a message carries all data from the ranks of one node for the ranks of another.
@@ -55,5 +59,9 @@ impl Phase for ReduceScatter {
 
     fn to_each(&self, at: &Member) -> Option<Move> {
         (at.shares == Shares::Each).then(|| Move::all(Way::Send, at, at.part(at.ahead(1)), 1))
+    }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.has_equal_parts()
     }
 }

@@ -92,6 +92,10 @@ impl Phase for Fold {
         };
         post(Move::one(way, peer, data));
     }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.size.is_power_of_two()
+    }
 }
 
 /// Unfolding: the even members of the surplus return the results of the odd ones.
@@ -111,6 +115,10 @@ impl Phase for Unfold {
         let data = if self.parts { at.part(at.absolute(relative | 1)) } else { Data::WHOLE };
         let way = if relative.is_multiple_of(2) { Way::Send } else { Way::Store };
         post(Move::one(way, at.absolute(relative ^ 1), data));
+    }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.size.is_power_of_two()
     }
 }
 
@@ -137,6 +145,10 @@ impl Phase for Doubling {
         post(Move::one(way, peer, data(other)));
         post(Move::one(Way::Send, peer, data(own)));
     }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.size.is_power_of_two() && (self.0 == Layout::Whole || at.has_equal_parts())
+    }
 }
 
 /// Recursive halving: pairs exchange half of their remaining data, at halving distances, and combine the other half.
@@ -160,6 +172,10 @@ impl Phase for Halving {
         };
         post(Move::one(Way::Combine, peer, data(own)));
         post(Move::one(Way::Send, peer, data(other)));
+    }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.size.is_power_of_two() && at.has_equal_parts()
     }
 }
 

@@ -25,6 +25,10 @@ impl Phase for ReduceScatter {
     fn circulated(&self, at: &Member) -> Option<Circulated> {
         Circulated::new(at, at.own, at.segments)
     }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.has_equal_parts() && at.segments == 1
+    }
 }
 
 /// Allgather: every part travels once around the ring, from its member on.
@@ -43,5 +47,9 @@ impl Phase for Allgather {
 
     fn circulated(&self, at: &Member) -> Option<Circulated> {
         Circulated::new(at, at.ahead(1), 1)
+    }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.has_equal_parts()
     }
 }

@@ -80,6 +80,14 @@ impl Collective {
         });
     }
 
+    /// Whether all members send equal numbers of messages of equal sizes in an operation that has been checked. `false`
+    /// if unknown.
+    pub fn is_symmetric(&self, communicator: &Communicator) -> bool {
+        let call = self.within(communicator);
+        let is_symmetric = |stage: Stage| stage.phases.iter().all(|phase| phase.is_symmetric(&stage.at));
+        stages(&call) == 1 && stage(&call, communicator, 0).is_some_and(is_symmetric)
+    }
+
     /// Returns the number of messages that the own member sends in an operation that has been checked.
     pub fn messages(&self, communicator: &Communicator) -> u64 {
         let mut count = 0;

@@ -315,6 +315,15 @@ pub trait Programs: Debug + Send + Sync {
     fn sizes_of(&self, rank: u32, visit: &mut dyn FnMut(u64, u64)) {
         self.messages_of(rank, &mut |messages| visit(messages.bytes, messages.count));
     }
+    /// Visits the sizes of the messages of all ranks, in bytes, each with a number of messages. A size may be visited
+    /// more than once.
+    fn each_size(&self, visit: &mut dyn FnMut(u64, u64)) {
+        (0..self.ranks()).for_each(|rank| self.sizes_of(rank, visit));
+    }
+    /// Whether all ranks send equal numbers of messages of equal sizes. `false` if unknown.
+    fn is_symmetric(&self) -> bool {
+        false
+    }
     /// Returns what the program's intervals measure. Bounds hold on any machine that is no faster than `_fastest`.
     /// Empty if the measures are defined elsewhere.
     fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {

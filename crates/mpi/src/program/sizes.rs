@@ -18,7 +18,7 @@ impl Sizes {
     /// Counts the messages of a program.
     pub fn of(programs: &dyn Programs) -> Self {
         let mut sizes = Self::default();
-        (0..programs.ranks()).for_each(|rank| programs.sizes_of(rank, &mut |bytes, count| sizes.add(bytes, count)));
+        programs.each_size(&mut |bytes, count| sizes.add(bytes, count));
         sizes.settle();
         sizes
     }
