@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["TIME", "Unit", "cells_of", "counted", "plain_number", "shown", "time_unit", "unit_of"]
+__all__ = [
+    "BYTES",
+    "SECONDS",
+    "TIME",
+    "Unit",
+    "brief",
+    "cells_of",
+    "counted",
+    "plain_number",
+    "shown",
+    "time_unit",
+    "unit_of",
+]
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,18 @@ UNITS: dict[str, tuple[Unit, ...]] = {
         Unit("B/s", 1.0),
     ),
 }
+#: Units of processor time, the largest first.
+SECONDS = (
+    Unit("years", 365.25 * 86400.0),
+    Unit("days", 86400.0),
+    Unit("h", 3600.0),
+    Unit("min", 60.0),
+    Unit("s", 1.0),
+    Unit("ms", 1e-3),
+    Unit("us", 1e-6),
+)
+#: Units of memory, the largest first.
+BYTES = (Unit("TB", 1e12), Unit("GB", 1e9), Unit("MB", 1e6), Unit("kB", 1e3), Unit("B", 1.0))
 #: The end of the names of times.
 TIME = "_ns"
 #: A unit is used if the largest value is at least `MOST` of it and, in a table, no value is below `LEAST` of it.
@@ -121,6 +145,18 @@ def shown(quantity: str, value: float) -> str:
     """Returns a single value with the unit that suits it."""
     unit = unit_of(quantity, [value])
     return plain_number(value) if unit is None else f"{plain_number(value / unit.size)} {unit.name}"
+
+
+def brief(value: float, units: Sequence[Unit]) -> str:
+    """Returns a value with three digits and the largest of `units` (`SECONDS`, `BYTES`) of which it has at least one.
+
+    Values below the smallest unit are rounded up to it. Zero has no digits.
+    """
+    if value <= 0.0:
+        return f"0 {next(unit.name for unit in units if unit.size == 1.0)}"
+    least = max(value, units[-1].size)
+    unit = next(unit for unit in units if least / unit.size >= 0.9995)
+    return f"{plain_number(least / unit.size, 3)} {unit.name}"
 
 
 def counted(count: int, thing: str, things: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from cutthrough.display.tables import Column, Fitted
-from cutthrough.display.units import counted, plain_number, shown, unit_of
+from cutthrough.display.units import BYTES, SECONDS, brief, counted, plain_number, shown, unit_of
 from cutthrough.points.series import brief_labels, label_of
 from cutthrough.reports.tables import memory_lines
 
@@ -19,6 +19,8 @@ __all__ = ["check_table", "checks_table", "cost_line", "notes_of", "warnings_of"
 
 #: Nanoseconds in a picosecond.
 PICOSECONDS = 1e-3
+#: The smallest count that is shown with three digits and an exponent.
+WRITTEN_OUT = 1e5
 #: A number in a warning, with its unit.
 QUANTITY = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?: (?:[KMG]i?|k)?B\b| [pnum]?s\b)?")
 
@@ -40,17 +42,17 @@ def checks_table(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Fi
     """Returns one line a point: its sweep keys, its network, whether it can deadlock, and the cost of running it."""
     columns = []
     for axis in axes:
-        brief = brief_labels([point.get(axis) for point in points])
-        cells = [brief[label_of(point.get(axis))] for point in points]
+        labels = brief_labels([point.get(axis) for point in points])
+        cells = [labels[label_of(point.get(axis))] for point in points]
         columns.append(Column(axis.rsplit(".", 1)[-1], cells, is_text=True))
     columns += [
         Column("nodes", [f"{point['nodes']:,}" for point in points], 3),
         Column("channels", [f"{point['channels']:,}" for point in points], 4),
         Column("VCs", [str(point["vcs"]) for point in points], 5),
         Column("deadlock", ["free" if point["deadlock_free"] else "possible" for point in points], 1),
-        Column("seconds", [f"{point['seconds']:,.2f}" for point in points]),
-        Column("at most", [f"{point['seconds_most']:,.2f}" for point in points], 2),
-        Column("MB", [f"{point['memory_bytes'] / 1e6:,.1f}" for point in points]),
+        Column("time", [brief(point["seconds"], SECONDS) for point in points]),
+        Column("at most", [brief(point["seconds_most"], SECONDS) for point in points], 2),
+        Column("memory", [brief(point["memory_bytes"], BYTES) for point in points]),
         Column("warnings", [str(len(point["warnings"]) or "") for point in points]),
     ]
     return Fitted(columns, elsewhere="`--json` has them.")
@@ -62,8 +64,8 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
     hops, messages = (
         sum(point[key] + point[f"{key}_alone"] for point in points) for key in ("packet_hops", "messages")
     )
-    memory = max(point["memory_bytes"] for point in points) / 1e6
-    closed = f"up to {most:,.1f} s if none converges, " if most > least else ""
+    memory = max(point["memory_bytes"] for point in points)
+    closed = f"up to {brief(most, SECONDS)} if none converges, " if most > least else ""
     bound = any(point["is_lower_bound"] for point in points)
     cut = any(point["is_upper_bound"] for point in points)
     about = "About" if bound == cut else "At least" if bound else "At most"
@@ -75,11 +77,17 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
     searches = f" Searches take {counted} runs in all." if runs[1] > len(points) else ""
     why = " Traffic lasts until a job ends whose time is not known before the run." if bound else ""
     why += " `measure.max_time` ends a workload before it can have sent everything." if cut else ""
+    work = f"{_count(hops)} packet-hops, {_count(messages)} messages"
     return (
-        f"{about} {least:,.1f} s on one core ({hops:,.3g} packet-hops, {messages:,.3g} messages; a core makes "
-        f"{' or '.join(rates)} a second), {closed}and up to {memory:,.1f} MB a point that runs at a time."
+        f"{about} {brief(least, SECONDS)} on one core ({work}; a core makes "
+        f"{' or '.join(rates)} a second), {closed}and up to {brief(memory, BYTES)} a point that runs at a time."
         f"{searches}{why}"
     )
+
+
+def _count(number: float) -> str:
+    """Returns a whole number with all of its digits, or three of them if it has many."""
+    return f"{number:,.0f}" if number < WRITTEN_OUT else f"{number:.3g}"
 
 
 def notes_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -113,6 +121,10 @@ def _where(alike: Mapping[str, Sequence[int]], total: int) -> str:
 
 def _shown_row(name: str, value: Any) -> tuple[str, str]:
     """Returns the name and the value of a quantity, in the unit that suits it."""
+    if name in ("seconds", "seconds_most"):
+        return name.replace("seconds", "time").replace("_", " "), brief(value, SECONDS)
+    if name.endswith("_bytes"):
+        return name.removesuffix("_bytes").replace("_", " "), brief(value, BYTES)
     factor = PICOSECONDS if name.endswith("_ps") else 1.0
     quantity = name.removesuffix("_ps") + "_ns" if name.endswith("_ps") else name
     if unit_of(quantity, ()) is not None:
