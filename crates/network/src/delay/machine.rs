@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use engine::Pool;
 use engine::statistics::Histogram;
-use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey};
+use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, Grain, MessageKey};
 use host::{Carried, WireParams};
 use topology::ChannelSource;
 use units::{NodeId, PlaneId};
@@ -22,7 +22,7 @@ use crate::traffic::{Division, NodeTraffic, Span};
 /// Builds a machine of at most one partition a thread. `wire` describes the links of its `nodes` nodes.
 pub(super) fn build(nodes: u32, wire: WireParams, run: &MachineRun<'_>) -> Box<dyn Machine> {
     let jobs = run.jobs;
-    let parts = u32::try_from(run.threads.max(1)).map_or(nodes, |threads| threads.min(nodes)).min(MOST);
+    let parts = partitions(nodes, run.threads, run.grain);
     let first = |part: u32| (u64::from(nodes) * u64::from(part) / u64::from(parts)) as u32;
     let own: Vec<Vec<u32>> = (0..parts).map(|part| (first(part)..first(part + 1)).collect()).collect();
     let division = Division::new(nodes, own.iter().map(Vec::as_slice), wire.delay);
@@ -53,11 +53,21 @@ pub(super) fn build(nodes: u32, wire: WireParams, run: &MachineRun<'_>) -> Box<d
     Box::new(DelayMachine { pool, window, now: 0, counted: vec![(0, 0); jobs.len()], nodes: nodes as usize })
 }
 
+/// Returns the number of partitions: at most one a thread. Small networks are one partition, unless `grain` asks for
+/// more: threads that meet once in every delay of the link would take far longer than the messages.
+fn partitions(nodes: u32, threads: usize, grain: Grain) -> u32 {
+    let most = if matches!(grain, Grain::Exactly(_)) { nodes } else { nodes / LEAST };
+    u32::try_from(threads).unwrap_or(MOST).clamp(1, most.clamp(1, MOST))
+}
+
 /// Whether two jobs share a node.
 fn share_nodes(jobs: &[MachineJob<'_>], nodes: u32) -> bool {
     let mut taken = vec![false; nodes as usize];
     jobs.iter().any(|job| job.placement.used().any(|node| std::mem::replace(&mut taken[node.index()], true)))
 }
+
+/// Smallest number of nodes of a partition.
+const LEAST: u32 = 64;
 
 /// Largest number of partitions, equal to that of other networks.
 const MOST: u32 = 1 << 10;
@@ -186,5 +196,21 @@ impl Machine for DelayMachine {
             change(&mut worker.traffic, &mut Actions::default());
             worker.refresh();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_networks_are_one_partition() {
+        // Would catch threads that only wait for one another, and a large network that is not divided.
+        assert_eq!(partitions(8, 7, Grain::Fine), 1);
+        assert_eq!(partitions(8, 7, Grain::Exactly(1)), 7);
+        assert_eq!(partitions(3, 7, Grain::Exactly(1)), 3);
+        assert_eq!(partitions(128, 7, Grain::Fine), 2);
+        assert_eq!(partitions(4096, 7, Grain::Fine), 7);
+        assert_eq!(partitions(1 << 24, 0, Grain::Fine), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! Results do not depend on the number of threads, whatever an experiment has.
 
+use fabric::Grain;
 use sim::{PointResult, RunOptions, System, run};
 use toml::Table;
 
@@ -14,7 +15,9 @@ const THREADS: [usize; 3] = [2, 3, 7];
 /// bit of it does.
 fn outcome(system: &System, threads: usize) -> String {
     let forget = |point: &mut PointResult| point.wall_s = 0.0;
-    match run(system, &RunOptions { threads, ..RunOptions::default() }) {
+    // Small flat networks are divided only if that is asked for.
+    let grain = if system.network.topology.kind() == "flat" { Grain::Exactly(1) } else { Grain::Fine };
+    match run(system, &RunOptions { threads, grain, ..RunOptions::default() }) {
         Ok(mut point) => {
             forget(&mut point);
             point.jobs.iter_mut().for_each(|job| forget(&mut job.point));

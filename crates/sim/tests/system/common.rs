@@ -93,6 +93,9 @@ pub fn digest_of(text: &str, threads: usize, grain: Grain) -> String {
 
 /// The result of a system on so many threads and partitions, without the wall-clock time.
 pub fn run_divided(system: &System, threads: usize, grain: Grain) -> PointResult {
+    // Small flat networks are divided only if that is asked for.
+    let is_flat = system.network.topology.kind() == "flat";
+    let grain = if is_flat && grain == Grain::Fine { Grain::Exactly(1) } else { grain };
     let options = RunOptions { threads, grain, ..RunOptions::default() };
     let mut found = run(system, &options).unwrap_or_else(|error| panic!("{error}"));
     found.wall_s = 0.0;

@@ -18,6 +18,7 @@ mod defaults;
 mod determinism;
 mod dragonfly;
 mod driven_groups;
+mod estimates;
 mod fairness;
 mod flat;
 mod flat_jobs;
