@@ -3,8 +3,9 @@
 //!
 //! Open traffic below saturation warms up for 64 batches and is precise after 64 more. Past saturation latencies grow,
 //! so that the warm-up takes all of its 400 batches, and routers send as much as the fullest channel carries
-//! (`open_rates`; large networks are assumed to be unsaturated). At saturation a run takes all of its 4096 batches. Just
-//! below saturation it may take up to as many, which is the upper estimate. Closed workloads send a known number of packets.
+//! (`open_rates`; large networks are assumed to be unsaturated). At saturation a run takes all of its 4096 batches.
+//! Just below saturation it may take up to as many, which is the upper estimate. Closed workloads send a known number
+//! of packets.
 //!
 //! Processor time is that of packet-hops and of messages of ranks (docs/concepts/performance.md has the constants). A
 //! packet-hop takes longer in a larger network, whose state does not fit in the caches. Time in which nothing happens

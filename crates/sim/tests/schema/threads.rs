@@ -15,7 +15,7 @@ const THREADS: [usize; 3] = [2, 3, 7];
 /// bit of it does.
 fn outcome(system: &System, threads: usize) -> String {
     let forget = |point: &mut PointResult| point.wall_s = 0.0;
-    // Small flat networks are divided only if that is asked for.
+    // `Grain::Fine` does not divide small flat networks.
     let grain = if system.network.topology.kind() == "flat" { Grain::Exactly(1) } else { Grain::Fine };
     match run(system, &RunOptions { threads, grain, ..RunOptions::default() }) {
         Ok(mut point) => {

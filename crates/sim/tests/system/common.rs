@@ -93,7 +93,7 @@ pub fn digest_of(text: &str, threads: usize, grain: Grain) -> String {
 
 /// The result of a system on so many threads and partitions, without the wall-clock time.
 pub fn run_divided(system: &System, threads: usize, grain: Grain) -> PointResult {
-    // Small flat networks are divided only if that is asked for.
+    // `Grain::Fine` does not divide small flat networks.
     let is_flat = system.network.topology.kind() == "flat";
     let grain = if is_flat && grain == Grain::Fine { Grain::Exactly(1) } else { grain };
     let options = RunOptions { threads, grain, ..RunOptions::default() };

@@ -1,12 +1,91 @@
 //! Estimates before a run against the run, and their cost.
 
-use crate::common::build;
 use mpi::program::Sizes;
+use sim::{Check, analyze, check};
+
+use crate::common::{build, result};
 
 const LINK: &str = r#"link = { bandwidth = "100 Gb/s", delay = "20 ns" }"#;
 
+const NETWORKS: [&str; 5] = [
+    r#"{ kind = "torus", dims = [3, 3] }"#,
+    r#"{ kind = "torus", dims = [3, 3], planes = 2 }"#,
+    r#"{ kind = "mesh", dims = [4, 3] }"#,
+    r#"{ kind = "fat-tree", k = 4, n = 2 }"#,
+    r#"{ kind = "dragonfly", h = 2 }"#,
+];
+
+const CLOSED: [&str; 8] = [
+    r#"{ kind = "exchange", volume = "70 KiB", packet_size = "1 KiB" }"#,
+    r#"{ kind = "program", program = { kind = "incast", message_size = "10 KiB" } }"#,
+    r#"{ kind = "program", program = { kind = "collective", operation = "allreduce", size = "9 KiB" } }"#,
+    r#"{ kind = "program", program = { kind = "collective", operation = "alltoall", size = "700 B" } }"#,
+    r#"{ kind = "program", program = { kind = "collective", operation = "broadcast", size = "40 KiB" } }"#,
+    r#"{ kind = "benchmark", benchmark = { kind = "barrier", repetitions = 2 } }"#,
+    r#"{ kind = "benchmark", benchmark = { kind = "allgather", sizes = ["3 B", "5 KiB"], repetitions = 2 } }"#,
+    r#"{ kind = "benchmark", benchmark = { kind = "osu-mbw-mr", sizes = ["3 B", "20 KiB"], repetitions = 2 } }"#,
+];
+
 fn experiment(topology: &str, workload: &str, rest: &str) -> String {
     format!("topology = {topology}\n{LINK}\nworkload = {workload}\n{rest}\n")
+}
+
+fn estimate(text: &str) -> Check {
+    check(&build(text).unwrap_or_else(|error| panic!("{text}\n{error}")))
+        .unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+#[test]
+fn closed_workloads_are_estimated_within_a_fifth() {
+    // Would catch messages that are counted twice or left out, a plane that is forgotten, and a part of a packet.
+    for topology in NETWORKS {
+        for workload in CLOSED {
+            for processes in [1, 3] {
+                let ranks = if workload.contains("exchange") { 1 } else { processes };
+                let text = experiment(topology, workload, &format!("placement = {{ processes_per_node = {ranks} }}"));
+                let (before, after) = (estimate(&text), result(&text).packet_hops as f64);
+                let ratio = before.packet_hops / after;
+                assert!((1.0 / 1.2..=1.2).contains(&ratio), "{text}\n{} of {after}", before.packet_hops);
+                assert!(before.messages.fract() == 0.0 && before.packet_hops.fract() == 0.0, "{before:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_run_that_is_cut_off_exceeds_what_it_takes_at_most() {
+    // Would catch work in proportion to time: packets that have begun count whole.
+    let mut cut = 0;
+    for topology in NETWORKS {
+        for workload in CLOSED {
+            for (time, packet) in [("300 ns", "4 KiB"), ("2 us", "64 B"), ("11 us", "64 KiB"), ("40 us", "4 KiB")] {
+                let workload = workload.replace(r#", packet_size = "1 KiB""#, "");
+                let workload = workload.replacen("kind =", &format!(r#"packet_size = "{packet}", kind ="#), 1);
+                let text = experiment(topology, &workload, &format!("measure.max_time = \"{time}\""));
+                let before = estimate(&text);
+                if before.is_upper_bound {
+                    cut += 1;
+                    let after = result(&text).packet_hops as f64;
+                    assert!(before.packet_hops >= after, "{text}\n{} of {after}", before.packet_hops);
+                }
+            }
+        }
+    }
+    assert!(cut >= 20, "{cut}");
+}
+
+#[test]
+fn load_at_the_bound_does_not_converge() {
+    // Would catch an estimate of a run that is as short as it can be, although queues grow for as long as it lasts.
+    let text = |load: f64| {
+        let workload = format!(r#"{{ kind = "traffic", load = {load} }}"#);
+        experiment(r#"{ kind = "torus", dims = [16, 16] }"#, &workload, "")
+    };
+    let bound = analyze(&build(&text(0.1)).unwrap()).unwrap().throughput_bound;
+    let [below, near] = [0.5 * bound, bound].map(|load| estimate(&text(load)));
+    let warns = |check: &Check| check.warnings.iter().any(|own| own.kind == "at-saturation");
+    assert!(!warns(&below) && below.seconds < 0.1 * below.seconds_most);
+    assert!(warns(&near) && near.seconds == near.seconds_most);
 }
 
 #[test]
