@@ -243,7 +243,7 @@ fn a_key_of_another_kind_or_section_is_told_where_it_belongs() {
     let other_kind = changed("kind = \"output-queued\"", "kind = \"input-queued\"\ncredits = \"row-counter\"");
     assert_eq!(error_of(&other_kind).help.as_deref(), Some("`credits` goes with kind = \"output-queued\""));
     let other_section = changed("[workload]", "load = 0.5\n\n[workload]");
-    assert_eq!(error_of(&other_section).help.as_deref(), Some("`load` belongs to [workload]"));
+    assert_eq!(error_of(&other_section).help.as_deref(), Some("`load` belongs to [workload]: `workload.load`"));
 }
 
 #[test]
