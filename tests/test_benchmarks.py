@@ -47,6 +47,29 @@ def test_imb_tables_are_as_imb_prints_them() -> None:
     assert barrier[5].split() == ["10", "2.00", "2.00", "2.00"]
 
 
+@pytest.mark.parametrize("preset", ["infiniband", "ndr", "slingshot", "rapidarray", "infinipath", "elan4"])
+@pytest.mark.parametrize("root", [None, 0])
+def test_a_row_of_a_broadcast_is_that_of_its_size_alone(preset: str, root: int | None) -> None:
+    """Catches a row that registers memory or connects for the first time, for itself or for the row after it."""
+
+    def rows(*sizes: int, repetitions: int = 10) -> list[float]:
+        benchmark = {"kind": "bcast", "algorithm": "linear", "sizes": [f"{size} B" for size in sizes]}
+        benchmark |= {"repetitions": repetitions} | ({} if root is None else {"root": root})
+        results = ct.run(
+            topology={"kind": "single-switch", "ports": 4},
+            link={"bandwidth": "400 Gb/s", "delay": "100 ns"},
+            nic={"kind": preset},
+            workload={"kind": "benchmark", "benchmark": benchmark, "packet_size": "4 KiB"},
+        )
+        return [row["time_mean_ns"] for row in results[0]["benchmark"]["rows"]]
+
+    after, alone = rows(20481, 20482), rows(20482)
+    assert after[1] == pytest.approx(alone[0], rel=0.02)
+    assert after[0] <= after[1] * 1.005
+    # Broadcasts that follow one another overlap, so that a mean over few of them is a little longer.
+    assert rows(20482, repetitions=40)[0] == pytest.approx(alone[0], rel=0.05)
+
+
 def test_osu_tables_are_as_the_osu_benchmarks_print_them() -> None:
     """Catches megabytes of another size, a latency of a whole round trip, and a rate without a column."""
     latency = run({"kind": "osu-latency", "sizes": ["1 KiB"]}).benchmark_text().splitlines()

@@ -54,7 +54,8 @@ pub struct BcastSpec {
     /// Measured broadcasts for each size.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub repetitions: u32,
-    /// Unmeasured warm-up broadcasts for each size, before the measured ones.
+    /// Unmeasured warm-up broadcasts for each size, before the measured ones. If it is not 0 and the root changes, each
+    /// measured root has one at least.
     #[schemars(range(max = 1_000_000))]
     pub warm_up: u32,
     /// Algorithm. `cutthrough list collectives` lists the algorithms of a broadcast.

@@ -5,6 +5,9 @@
 //! measured iteration, and its key is the index of the size. The barriers consist of empty messages, whatever backend
 //! carries out the measured operation. A pause after each barrier keeps its after-effects in the interfaces (gaps,
 //! credits) out of the measurement.
+//!
+//! Warm-up iterations make the connections and register the memory that the measured iterations use. An operation whose
+//! root rotates has a warm-up iteration for each measured root, so that no measured root does so for the first time.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -29,7 +32,7 @@ pub(super) struct At {
     pub ranks: u32,
     /// Size of a message, in bytes.
     pub bytes: u64,
-    /// Number of the iteration, from 0. Warm-up iterations are counted.
+    /// Number of the iteration among the measured iterations, or among the warm-up iterations, from 0.
     pub iteration: u32,
 }
 
@@ -68,7 +71,7 @@ pub(super) struct Repetition {
     pub sizes: Vec<u64>,
     /// Number of measured iterations of each size.
     pub measured: u32,
-    /// Number of unmeasured warm-up iterations of each size.
+    /// Number of unmeasured warm-up iterations of each size. There are more if the root rotates, unless it is 0.
     pub warm_up: u32,
     /// Pause after each barrier, in which interfaces become idle.
     pub settle: Time,
@@ -88,13 +91,21 @@ pub(super) struct Timed {
     /// Participating ranks.
     group: Group,
     repetition: Repetition,
+    /// Number of iterations after which the messages repeat: that of the ranks if the root rotates, otherwise 1.
+    period: u32,
     operations: u64,
 }
 
 impl Timed {
     /// Creates the benchmark of the ranks in `group`, in a program of `ranks` ranks.
-    pub fn new(exercise: impl Exercise + 'static, (ranks, group): (u32, Group), repetition: Repetition) -> Self {
-        let mut timed = Self { exercise: Arc::new(exercise), ranks, group, repetition, operations: 0 };
+    pub fn new(exercise: impl Exercise + 'static, (ranks, group): (u32, Group), mut repetition: Repetition) -> Self {
+        let bytes = repetition.sizes.first().copied().unwrap_or(0);
+        let root = |iteration| exercise.operation(At { rank: 0, ranks, bytes, iteration }).map(|call| call.root);
+        let period = if root(0) == root(1) { 1 } else { ranks };
+        if repetition.warm_up > 0 && period > 1 {
+            repetition.warm_up = repetition.warm_up.max(repetition.measured.min(period));
+        }
+        let mut timed = Self { exercise: Arc::new(exercise), ranks, group, repetition, period, operations: 0 };
         let mut operations = 0_u64;
         timed.each_size(&mut |_, count| operations = operations.saturating_add(count.saturating_mul(2)));
         let calls = u64::from(ranks) * timed.repetition.sizes.len() as u64 * u64::from(timed.repetition.iterations());
@@ -128,7 +139,7 @@ impl Timed {
         visit(Sending::Collective(self.meeting(), &members), meetings);
         let own = self.exercise.communicator(rank, self.ranks);
         for &bytes in &self.repetition.sizes {
-            for (iteration, times) in self.different(bytes) {
+            for (iteration, times) in self.different() {
                 let at = self.at(rank, bytes, iteration);
                 let call = self.exercise.operation(at);
                 let sending = call.map_or(Sending::Messages(at), |call| Sending::Collective(call, &own));
@@ -260,11 +271,11 @@ impl Timed {
 
     /// Returns the iterations of a size whose messages differ, each with the number of its occurrences. If the root of
     /// an operation rotates, there is one kind for each root.
-    fn different(&self, bytes: u64) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let all = self.repetition.iterations();
-        let root = |iteration| self.exercise.operation(self.at(0, bytes, iteration)).map_or(0, |call| call.root);
-        let kinds = if all > 1 && root(0) != root(1) { all.min(self.ranks) } else { 1 };
-        (0..kinds).map(move |first| (first, (all - first).div_ceil(kinds)))
+    fn different(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let Repetition { measured, warm_up, .. } = self.repetition;
+        let among = |iterations: u32, kind: u32| iterations.saturating_sub(kind).div_ceil(self.period);
+        let kinds = measured.max(warm_up).min(self.period);
+        (0..kinds).map(move |kind| (kind, among(warm_up, kind) + among(measured, kind)))
     }
 }
 
@@ -344,7 +355,8 @@ impl Script for TimedRank {
                     if number == 0 && self.iteration == repetition.warm_up {
                         self.begin = seen.now;
                     }
-                    let at = self.timed.at(self.rank, repetition.sizes[self.size as usize], self.iteration);
+                    let iteration = self.iteration.checked_sub(repetition.warm_up).unwrap_or(self.iteration);
+                    let at = self.timed.at(self.rank, repetition.sizes[self.size as usize], iteration);
                     match exercise.call(at, number) {
                         Some(step) => {
                             self.place = Place::Within(number + 1);
