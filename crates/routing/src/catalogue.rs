@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
+use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Serialize};
-use topology::Topology;
 use topology::families::dragonfly::Dragonfly;
 use topology::families::fat_tree::FatTree;
 use topology::families::torus::Torus;
+use topology::{Topology, TopologySpec};
 use units::KeyError;
 
 use crate::Routing;
@@ -17,7 +18,7 @@ use crate::algorithms::dragonfly::{MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, V
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use crate::algorithms::planes::PlanesRouting;
-use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
+use crate::algorithms::shortest_path::{ShortestPathSpec, VcRule};
 use crate::algorithms::table::TableSpec;
 use crate::algorithms::up_down::UpDownSpec;
 
@@ -85,21 +86,16 @@ impl RoutingSpec {
         ]
     }
 
-    /// Returns the routing of a topology whose experiment names none. On a topology from a file packets spread over all
-    /// shortest paths: with one fixed path for each pair most of a folded Clos network would lie idle.
+    /// Returns the routing of a topology whose experiment names none.
     pub fn default_for(topology: &dyn Topology) -> Self {
         Self::default_of(topology.kind())
     }
 
-    /// Returns the default routing of a kind of topology.
+    /// Returns the default routing of a kind of topology, which its entry in the catalogue names.
     pub fn default_of(kind: &str) -> Self {
-        match kind {
-            "fat-tree" => Self::AdaptiveUpDown(AdaptiveUpDownSpec::default()),
-            "dragonfly" => Self::Minimal(MinimalSpec::default()),
-            "torus" | "mesh" => Self::DimensionOrder(DimensionOrderSpec::default()),
-            "file" => Self::ShortestPath(ShortestPathSpec { ties: TieRule::Random, ..ShortestPathSpec::default() }),
-            _ => Self::ShortestPath(ShortestPathSpec::default()),
-        }
+        let keys = TopologySpec::default_routing(kind).iter().copied();
+        let read = Self::deserialize(MapDeserializer::<_, serde::de::value::Error>::new(keys));
+        read.unwrap_or_else(|_| Self::ShortestPath(ShortestPathSpec::default()))
     }
 
     /// Returns the algorithm's name in the experiment file.

@@ -3,6 +3,7 @@
 
 use crate::common::{fat_tree, mesh, single_switch, torus};
 use routing::RoutingSpec;
+use topology::TopologySpec;
 
 #[test]
 fn names_in_files_are_those_that_routings_give() {
@@ -25,6 +26,11 @@ fn the_default_fits_every_family() {
     let topologies = [fat_tree(2, 2), torus(&[3], 1), mesh(&[2, 2], 1), single_switch(3)];
     for (topology, kind) in topologies.iter().zip(expected) {
         assert_eq!(RoutingSpec::default_for(&**topology).build(&**topology).unwrap().kind(), kind);
+    }
+    // Would catch an entry of the catalogue that is no routing, which shortest paths would stand in for.
+    for family in TopologySpec::FAMILIES {
+        let default = serde_json::to_value(RoutingSpec::default_of(family.kind)).unwrap();
+        assert!(family.routing.iter().all(|(key, word)| default[key] == *word), "{}: {default}", family.kind);
     }
 }
 

@@ -18,6 +18,23 @@ use crate::families::torus::{GridSpec, Torus};
 use crate::network::Topology;
 use crate::shorthand::{Settings, short};
 
+/// Keys of a `[routing]` section, and their words.
+type Keys = &'static [(&'static str, &'static str)];
+
+/// Entry of a family in the catalogue.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// Name in the experiment file.
+    pub kind: &'static str,
+    /// Example of the shorthand.
+    pub example: &'static str,
+    /// Routing of an experiment that names none.
+    pub routing: Keys,
+}
+
+/// Shortest paths, on any topology.
+const SHORTEST: Keys = &[("kind", "shortest-path")];
+
 /// Topology of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -40,16 +57,26 @@ pub enum TopologySpec {
 }
 
 impl TopologySpec {
-    /// Names of all kinds in the experiment file, each with an example of its shorthand.
-    pub const KINDS: [(&'static str, &'static str); 7] = [
-        ("single-switch", "single-switch:8"),
-        ("fat-tree", "fat-tree:k=4,n=4"),
-        ("dragonfly", "dragonfly:h=4"),
-        ("torus", "torus:8x8x8"),
-        ("mesh", "mesh:8x8"),
-        ("file", "file:machine.edges"),
-        ("flat", "flat:4096"),
+    /// All families, in the order of the variants.
+    pub const FAMILIES: [Family; 7] = [
+        Family { kind: "single-switch", example: "single-switch:8", routing: SHORTEST },
+        Family { kind: "fat-tree", example: "fat-tree:k=4,n=4", routing: &[("kind", "adaptive-up-down")] },
+        Family { kind: "dragonfly", example: "dragonfly:h=4", routing: &[("kind", "minimal")] },
+        Family { kind: "torus", example: "torus:8x8x8", routing: &[("kind", "dimension-order")] },
+        Family { kind: "mesh", example: "mesh:8x8", routing: &[("kind", "dimension-order")] },
+        // With one fixed path for each pair, most of a folded Clos network would lie idle.
+        Family {
+            kind: "file",
+            example: "file:machine.edges",
+            routing: &[("kind", "shortest-path"), ("ties", "random")],
+        },
+        Family { kind: "flat", example: "flat:4096", routing: SHORTEST },
     ];
+
+    /// Returns the keys of the default routing of a kind of topology: shortest paths for an unknown kind.
+    pub fn default_routing(kind: &str) -> Keys {
+        Self::FAMILIES.iter().find(|family| family.kind == kind).map_or(SHORTEST, |family| family.routing)
+    }
 
     /// Builds the topology. Relative paths start from `base`, the folder of the experiment file.
     pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
@@ -172,7 +199,7 @@ impl FromStr for TopologySpec {
             "flat" => FlatSpec::from_shorthand(settings).map(Self::Flat),
             "file" => Ok(Self::File(FileSpec { path: settings.into() })),
             other => {
-                let examples = Self::KINDS.map(|(_, example)| example).join("`, `");
+                let examples = Self::FAMILIES.map(|family| family.example).join("`, `");
                 let message = format!("`{}` is not a kind of topology; write for example `{examples}`", short(other));
                 Err(KeyError::new("kind", message))
             }

@@ -7,7 +7,7 @@ pub mod families;
 mod network;
 mod shorthand;
 
-pub use catalogue::{NetworkSpec, TopologySpec};
+pub use catalogue::{Family, NetworkSpec, TopologySpec};
 pub use network::{
     ChannelClass, ChannelSource, Channels, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, NO_PATH, Topology,
 };

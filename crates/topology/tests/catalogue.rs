@@ -7,12 +7,12 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use topology::TopologySpec;
 use topology::families::fat_tree::FatTreeSpec;
 use topology::families::file::FileSpec;
 use topology::families::flat::FlatSpec;
 use topology::families::single_switch::SingleSwitchSpec;
 use topology::families::torus::GridSpec;
+use topology::{Family, TopologySpec};
 use units::KeyError;
 
 fn grid(dims: &[u64], nodes_per_router: u64) -> GridSpec {
@@ -55,7 +55,7 @@ fn tables_and_shorthands_say_the_same() {
 #[test]
 fn what_is_built_is_what_is_named() {
     // Would catch a line of the catalogue that builds another line's family.
-    for (kind, example) in TopologySpec::KINDS {
+    for Family { kind, example, .. } in TopologySpec::FAMILIES {
         let spec: TopologySpec = example.parse().unwrap();
         assert_eq!(serde_json::to_value(&spec).unwrap()["kind"], kind);
         match spec.build(Path::new("nowhere")) {
