@@ -7,7 +7,6 @@ use routing::algorithms::dragonfly::ImbalanceModel;
 use routing::{ChannelLoads, DependencyCycle, channel_name};
 use serde::Serialize;
 use topology::ChannelClass;
-use topology::families::dragonfly::Dragonfly;
 use units::{ChannelId, KeyError};
 
 use crate::credit_bound;
@@ -184,9 +183,9 @@ pub fn job_loads(system: &System) -> Result<Vec<Vec<f64>>, KeyError> {
 
 /// Returns the model of load imbalance. None unless valiant-group routing runs on a dragonfly.
 fn imbalance(system: &System) -> Option<Imbalance> {
-    let dragonfly = system.network.topology.as_any().downcast_ref::<Dragonfly>()?;
+    let groups = system.network.topology.views().groups?;
     let capacity = of_class(system, ImbalanceModel::BINDING);
-    let model = (system.network.routing.kind() == "valiant-group").then(|| ImbalanceModel::new(dragonfly, capacity))?;
+    let model = (system.network.routing.kind() == "valiant-group").then(|| ImbalanceModel::new(groups, capacity))?;
     Some(Imbalance { lower: model.lower, upper: model.upper, estimate: model.estimate })
 }
 
@@ -420,7 +419,7 @@ fn at_saturation((load, bound): (f64, f64)) -> Warning {
 pub fn notes(system: &System) -> Vec<String> {
     let mut notes = units::Notes::default();
     let jobs = system.jobs.iter().flat_map(|job| job.workload.pattern().notes());
-    system.network.topology.notes().iter().chain(jobs).for_each(|note| notes.add(note));
+    system.network.topology.views().notes.iter().chain(jobs).for_each(|note| notes.add(note));
     notes.sentences().to_vec()
 }
 

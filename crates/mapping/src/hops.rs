@@ -10,6 +10,7 @@
 
 use routing::PathLengths;
 use topology::Topology;
+use topology::views::Grid;
 use units::{LocatedError, NodeId, RouterId};
 
 /// Largest size of a table of hops, in bytes. An entry takes one, two or four bytes, by the largest number of hops, for
@@ -266,8 +267,8 @@ fn path_lengths(topology: &dyn Topology) -> Result<PathLengths<'_>, LocatedError
 }
 
 /// Returns the extents of a machine whose hops follow from coordinates. None for other machines.
-fn grid(topology: &dyn Topology) -> Option<Vec<u32>> {
-    topology.grid().filter(|dims| dims.iter().all(|&size| size <= u32::from(u16::MAX)))
+fn grid(topology: &dyn Topology) -> Option<&Grid> {
+    topology.views().grid.filter(|grid| grid.dims().iter().all(|&size| size <= u32::from(u16::MAX)))
 }
 
 /// Returns the hops from a node of a grid to its router and back. 0 if each router has one node.
@@ -292,11 +293,12 @@ impl Hops {
     pub fn new(topology: &dyn Topology, places: &[NodeId]) -> Result<Self, LocatedError> {
         let home: Vec<RouterId> = places.iter().map(|&node| topology.attachment(node).0).collect();
         match grid(topology) {
-            Some(dims) => {
+            Some(grid) => {
+                let dims = grid.dims().to_vec();
                 // With several planes, the last coordinate is the plane.
                 let place = |&router: &RouterId| topology.coordinates(router).into_iter().take(dims.len());
                 let coordinates: Vec<u16> = home.iter().flat_map(place).map(|c| c as u16).collect();
-                let wraps = vec![topology.kind() == "torus"; dims.len()];
+                let wraps = vec![grid.wraps(); dims.len()];
                 Ok(Self::Grid(GridHops { dims, wraps, coordinates, ends: ends(topology) }))
             }
             None => table(topology, &home).map(Self::Table),

@@ -163,7 +163,7 @@ const FAMILIES: [&str; 11] = [
 /// routers.
 fn crossed(machine: &Machine, bytes: &[f64]) -> f64 {
     let topology = &**machine.topology();
-    let ends = !(topology.grid().is_some() && topology.nodes() == topology.routers());
+    let ends = !(topology.views().grid.is_some() && topology.nodes() == topology.routers());
     let channels = Channels::new(topology);
     let counts = |channel: &usize| match channels.source(ChannelId(*channel as u32)) {
         ChannelSource::Node(..) => ends,

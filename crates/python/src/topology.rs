@@ -229,13 +229,13 @@ impl Topology {
     /// The number of groups, if the machine consists of equal groups of routers.
     #[getter]
     fn groups(&self) -> Option<u32> {
-        self.inner.groups()
+        self.inner.views().groups.map(|groups| groups.size().g)
     }
 
     /// The sizes of the dimensions, if the routers fill a grid.
     #[getter]
     fn grid(&self) -> Option<Vec<u32>> {
-        self.inner.grid()
+        self.inner.views().grid.map(|grid| grid.dims().to_vec())
     }
 
     /// A routing of this topology as a table: layers, columns, ports of an entry, meaning of the columns, tie-breaking;

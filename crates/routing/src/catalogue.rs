@@ -6,10 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Serialize};
-use topology::families::dragonfly::Dragonfly;
-use topology::families::fat_tree::FatTree;
-use topology::families::torus::Torus;
-use topology::{Topology, TopologySpec};
+use topology::{Topology, TopologySpec, View};
 use units::KeyError;
 
 use crate::Routing;
@@ -118,18 +115,18 @@ impl RoutingSpec {
         }
     }
 
-    /// Returns the kinds of topology that the algorithm is made for. Empty: it fits all.
-    pub fn families(&self) -> &'static [&'static str] {
+    /// Returns the view that the algorithm requires of a topology. `None`: it fits all.
+    pub fn view(&self) -> Option<View> {
         match self {
-            Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::DModK(_) => &["fat-tree"],
-            Self::DimensionOrder(_) | Self::MinimalAdaptive(_) => &["torus", "mesh"],
+            Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::DModK(_) => Some(View::Hierarchy),
+            Self::DimensionOrder(_) | Self::MinimalAdaptive(_) => Some(View::Grid),
             Self::Minimal(_)
             | Self::ValiantGroup(_)
             | Self::ValiantNode(_)
             | Self::UgalL(_)
             | Self::UgalG(_)
-            | Self::Par(_) => &["dragonfly"],
-            Self::ShortestPath(_) | Self::UpDown(_) | Self::Table(_) => &[],
+            | Self::Par(_) => Some(View::Groups),
+            Self::ShortestPath(_) | Self::UpDown(_) | Self::Table(_) => None,
         }
     }
 
@@ -165,7 +162,7 @@ impl RoutingSpec {
 
     /// Returns whether the algorithm is made for a topology.
     pub fn fits(&self, topology: &dyn Topology) -> bool {
-        self.families().is_empty() || self.families().contains(&topology.kind())
+        topology.views().has(self.view())
     }
 
     /// Builds the routing of a topology. Paths of files are relative to the working directory.
@@ -181,25 +178,26 @@ impl RoutingSpec {
     /// # Errors
     /// If the algorithm is not made for the topology, or if a key does not fit it.
     pub fn build_in(&self, topology: &dyn Topology, base: &Path) -> Result<Arc<dyn Routing>, KeyError> {
-        if let Some(plane) = topology.plane() {
+        let views = topology.views();
+        if let Some((plane, _)) = views.planes {
             let routing = self.build_in(&**plane, base)?;
             return Ok(Arc::new(PlanesRouting::new(routing, &**plane)));
         }
-        let tree = || topology.as_any().downcast_ref::<FatTree>().ok_or_else(|| self.misfit(topology));
-        let torus = || topology.as_any().downcast_ref::<Torus>().ok_or_else(|| self.misfit(topology));
-        let dragonfly = || topology.as_any().downcast_ref::<Dragonfly>().ok_or_else(|| self.misfit(topology));
+        let tree = || views.hierarchy.ok_or_else(|| self.misfit(topology));
+        let grid = || views.grid.ok_or_else(|| self.misfit(topology));
+        let groups = || views.groups.ok_or_else(|| self.misfit(topology));
         Ok(match self {
-            Self::Minimal(spec) => Arc::new(spec.build(dragonfly()?)?),
-            Self::ValiantGroup(spec) => Arc::new(spec.build(dragonfly()?)?),
-            Self::ValiantNode(spec) => Arc::new(spec.build(dragonfly()?)?),
-            Self::UgalL(spec) => Arc::new(spec.build(dragonfly()?)?),
-            Self::UgalG(spec) => Arc::new(spec.build(dragonfly()?)?),
-            Self::Par(spec) => Arc::new(spec.build(dragonfly()?)?),
+            Self::Minimal(spec) => Arc::new(spec.build(groups()?)?),
+            Self::ValiantGroup(spec) => Arc::new(spec.build(groups()?)?),
+            Self::ValiantNode(spec) => Arc::new(spec.build(groups()?)?),
+            Self::UgalL(spec) => Arc::new(spec.build(groups()?)?),
+            Self::UgalG(spec) => Arc::new(spec.build(groups()?)?),
+            Self::Par(spec) => Arc::new(spec.build(groups()?)?),
             Self::AdaptiveUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::RandomUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::DModK(spec) => Arc::new(spec.build(tree()?)),
-            Self::DimensionOrder(spec) => Arc::new(spec.build(torus()?)?),
-            Self::MinimalAdaptive(spec) => Arc::new(spec.build(torus()?)?),
+            Self::DimensionOrder(spec) => Arc::new(spec.build(grid()?)?),
+            Self::MinimalAdaptive(spec) => Arc::new(spec.build(grid()?)?),
             Self::ShortestPath(spec) => Arc::new(spec.build(topology)?),
             Self::UpDown(spec) => Arc::new(spec.build(topology)?),
             Self::Table(spec) => Arc::new(spec.build(topology, base)?),
@@ -207,8 +205,9 @@ impl RoutingSpec {
     }
 
     /// Returns the name of the nearest algorithm for any topology, for the end of a message.
-    fn instead(&self, kind: &str) -> &'static str {
-        if kind != "file" {
+    fn instead(&self, topology: &dyn Topology) -> &'static str {
+        // Beside injection and ejection, there are classes if there are channels between routers.
+        if View::ALL.iter().any(|&view| topology.views().has(Some(view))) || topology.class_names().len() <= 2 {
             return "";
         }
         match self {
@@ -229,11 +228,11 @@ impl RoutingSpec {
         let message = format!(
             "routing \"{}\" is for topologies of kind {}, not {}; for {}: {}{}",
             self.kind(),
-            self.families().join(" and "),
+            self.view().into_iter().flat_map(TopologySpec::kinds_with).collect::<Vec<_>>().join(" and "),
             topology.kind(),
             topology.kind(),
             fitting.join(", "),
-            self.instead(topology.kind()),
+            self.instead(topology),
         );
         KeyError::new("kind", message)
     }

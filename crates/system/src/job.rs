@@ -147,7 +147,7 @@ pub fn check_pacers(jobs: &[JobBuilder]) -> Result<(), KeyError> {
 pub fn check_runs(jobs: &[JobBuilder], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), KeyError> {
     let has_runs = |job: &JobBuilder| job.workload.multicasts().is_some_and(|own| own.runs.is_some());
     let keeps_together = ["adaptive-up-down", "random-up-down"].contains(&routing.kind());
-    if keeps_together || topology.kind() != "fat-tree" || !jobs.iter().any(has_runs) {
+    if keeps_together || topology.views().hierarchy.is_none() || !jobs.iter().any(has_runs) {
         return Ok(());
     }
     let message = format!(

@@ -15,7 +15,7 @@ use crate::families::flat::{Flat, FlatSpec};
 use crate::families::planes::{MAX_PLANES, Planes};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use crate::families::torus::{GridSpec, Torus};
-use crate::network::Topology;
+use crate::network::{Topology, View};
 use crate::shorthand::{Settings, short};
 
 /// Keys of a `[routing]` section, and their words.
@@ -28,12 +28,23 @@ pub struct Family {
     pub kind: &'static str,
     /// Example of the shorthand.
     pub example: &'static str,
+    /// View that its topologies have.
+    pub view: Option<View>,
     /// Routing of an experiment that names none.
     pub routing: Keys,
 }
 
+impl Family {
+    const fn new(kind: &'static str, example: &'static str, view: Option<View>, routing: Keys) -> Self {
+        Self { kind, example, view, routing }
+    }
+}
+
 /// Shortest paths, on any topology.
 const SHORTEST: Keys = &[("kind", "shortest-path")];
+
+/// Dimension order, on grids.
+const IN_ORDER: Keys = &[("kind", "dimension-order")];
 
 /// Topology of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,19 +70,20 @@ pub enum TopologySpec {
 impl TopologySpec {
     /// All families, in the order of the variants.
     pub const FAMILIES: [Family; 7] = [
-        Family { kind: "single-switch", example: "single-switch:8", routing: SHORTEST },
-        Family { kind: "fat-tree", example: "fat-tree:k=4,n=4", routing: &[("kind", "adaptive-up-down")] },
-        Family { kind: "dragonfly", example: "dragonfly:h=4", routing: &[("kind", "minimal")] },
-        Family { kind: "torus", example: "torus:8x8x8", routing: &[("kind", "dimension-order")] },
-        Family { kind: "mesh", example: "mesh:8x8", routing: &[("kind", "dimension-order")] },
+        Family::new("single-switch", "single-switch:8", None, SHORTEST),
+        Family::new("fat-tree", "fat-tree:k=4,n=4", Some(View::Hierarchy), &[("kind", "adaptive-up-down")]),
+        Family::new("dragonfly", "dragonfly:h=4", Some(View::Groups), &[("kind", "minimal")]),
+        Family::new("torus", "torus:8x8x8", Some(View::Grid), IN_ORDER),
+        Family::new("mesh", "mesh:8x8", Some(View::Grid), IN_ORDER),
         // With one fixed path for each pair, most of a folded Clos network would lie idle.
-        Family {
-            kind: "file",
-            example: "file:machine.edges",
-            routing: &[("kind", "shortest-path"), ("ties", "random")],
-        },
-        Family { kind: "flat", example: "flat:4096", routing: SHORTEST },
+        Family::new("file", "file:machine.edges", None, &[("kind", "shortest-path"), ("ties", "random")]),
+        Family::new("flat", "flat:4096", None, SHORTEST),
     ];
+
+    /// Iterates over the kinds of topology that have a view.
+    pub fn kinds_with(view: View) -> impl Iterator<Item = &'static str> {
+        Self::FAMILIES.into_iter().filter(move |family| family.view == Some(view)).map(|family| family.kind)
+    }
 
     /// Returns the keys of the default routing of a kind of topology: shortest paths for an unknown kind.
     pub fn default_routing(kind: &str) -> Keys {

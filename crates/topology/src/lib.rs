@@ -6,8 +6,9 @@ mod divisor;
 pub mod families;
 mod network;
 mod shorthand;
+pub mod views;
+mod wires;
 
 pub use catalogue::{Family, NetworkSpec, TopologySpec};
-pub use network::{
-    ChannelClass, ChannelSource, Channels, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, NO_PATH, Topology,
-};
+pub use network::{ChannelSource, Channels, Topology, View, Views};
+pub use wires::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, NO_PATH};

@@ -1,43 +1,12 @@
 //! Interface of topologies, and the numbering of their channels.
 
-use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
-/// Maximum number of nodes of a machine.
-pub const MAX_NODES: u32 = 1 << 24;
-/// Maximum number of routers of a machine.
-pub const MAX_ROUTERS: u32 = 1 << 24;
-/// Maximum number of ports of a router.
-pub const MAX_PORTS: u16 = u16::MAX;
-
-/// Maximum number of ports of all routers together, so that channels are numbered in 32 bits. A family checks it unless
-/// its limits of nodes and routers imply it.
-pub const MAX_ALL_PORTS: u64 = 1 << 30;
-
-/// Far end of a router's port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
-    /// The port of another router (or of the same router).
-    Router(RouterId, PortId),
-    /// The node that is attached to the port.
-    Node(NodeId),
-    /// No wire: the edge of a mesh, the up ports of a fat-tree's top level.
-    Unconnected,
-}
-
-/// Class of channels: a named set of channels that play the same part, such as `up`, `local` or `dim0`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ChannelClass(pub u8);
-
-impl ChannelClass {
-    /// Class 0 of every topology: channels from nodes into their routers.
-    pub const INJECTION: Self = Self(0);
-    /// Class 1 of every topology: channels from routers to nodes.
-    pub const EJECTION: Self = Self(1);
-}
+use crate::views::{Grid, Groups, Hierarchy};
+use crate::wires::{ChannelClass, Endpoint};
 
 /// Shape of a machine. Routers, nodes and the ports of each router are numbered from 0 without gaps.
 ///
@@ -62,7 +31,7 @@ pub trait Topology: Debug + Send + Sync {
     /// Returns the class of the channel that leaves by a port. Unspecified for an unconnected port.
     fn class(&self, router: RouterId, port: PortId) -> ChannelClass;
     /// Returns the least number of channels from one router to another, in closed form where the family has one;
-    /// `NO_PATH` if the routers belong to different planes.
+    /// [`NO_PATH`](crate::NO_PATH) if the routers belong to different planes.
     fn distance(&self, from: RouterId, to: RouterId) -> u32;
     /// Returns the largest distance between two routers that have nodes, in channels.
     fn diameter(&self) -> u32;
@@ -73,61 +42,90 @@ pub trait Topology: Debug + Send + Sync {
     fn coordinate_names(&self) -> Vec<String>;
     /// Returns a router's coordinates, in the order of `coordinate_names`.
     fn coordinates(&self, router: RouterId) -> Vec<u32>;
-    /// Returns the sizes of the dimensions if the routers fill a grid (a torus, a mesh), for the patterns that move
-    /// along dimensions. `Some` promises that a router's number is its coordinates in mixed radix, first dimension
-    /// fastest, and that every router has an equal number of nodes, numbered router by router.
-    fn grid(&self) -> Option<Vec<u32>> {
-        None
-    }
-    /// Returns the number of groups if the machine consists of equal groups of routers, whose nodes are numbered
-    /// consecutively, group by group.
-    fn groups(&self) -> Option<u32> {
-        None
-    }
     /// Returns a sort key that places routers with much traffic between them close together. Partitions of a run are
     /// cut in this order. It cannot change a result.
     fn locality(&self, router: RouterId) -> u64 {
         u64::from(router.0)
     }
+    /// Returns the optional properties.
+    fn views(&self) -> Views<'_> {
+        Views::default()
+    }
+}
+
+/// Optional properties of a topology, which its name need not tell. Of several planes, they are those of each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Views<'a> {
+    /// Routers that fill a grid.
+    pub grid: Option<&'a Grid>,
+    /// Routers in levels.
+    pub hierarchy: Option<&'a Hierarchy>,
+    /// Equal groups of routers, whose nodes are numbered consecutively, group by group.
+    pub groups: Option<&'a Groups>,
+    /// Whether the nodes that a router reaches by its down ports are numbered consecutively, port by port.
+    pub consecutive: bool,
+    /// Network of which every plane is a copy, and the number of planes, if there are several.
+    pub planes: Option<(&'a Arc<dyn Topology>, u32)>,
+    /// Omissions and assumptions of the reader of the topology's file, one sentence each.
+    pub notes: &'a [String],
+}
+
+/// View that an algorithm requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// [`Views::grid`].
+    Grid,
+    /// [`Views::hierarchy`].
+    Hierarchy,
+    /// [`Views::groups`].
+    Groups,
+}
+
+impl View {
+    /// Every view.
+    pub const ALL: [Self; 3] = [Self::Grid, Self::Hierarchy, Self::Groups];
+}
+
+impl Views<'_> {
+    /// Returns whether the topology has the view that an algorithm requires. `None`: it requires none.
+    pub fn has(&self, view: Option<View>) -> bool {
+        match view {
+            None => true,
+            Some(View::Grid) => self.grid.is_some(),
+            Some(View::Hierarchy) => self.hierarchy.is_some(),
+            Some(View::Groups) => self.groups.is_some(),
+        }
+    }
+}
+
+impl dyn Topology + '_ {
     /// Returns the number of planes: disjoint copies of one network, each with every node on it. The routers of a plane
     /// are numbered after those of the plane before, each plane in the order of the first.
-    fn planes(&self) -> u32 {
-        1
+    pub fn planes(&self) -> u32 {
+        self.views().planes.map_or(1, |(_, planes)| planes)
     }
-    /// Returns the network of which every plane is a copy, if there are several planes.
-    fn plane(&self) -> Option<&Arc<dyn Topology>> {
-        None
-    }
-    /// Returns the omissions and assumptions of the reader of the topology's file, one sentence each.
-    fn notes(&self) -> &[String] {
-        self.plane().map_or(&[], |plane| plane.notes())
-    }
-    /// Returns the topology as its concrete type, for the routings of one family. Of several planes, this is the type
-    /// of each.
-    fn as_any(&self) -> &dyn Any;
 
     /// Returns the number of routers of a plane.
-    fn plane_routers(&self) -> u32 {
+    pub fn plane_routers(&self) -> u32 {
         self.routers() / self.planes()
     }
+
     /// Returns the plane of a router.
-    fn plane_of(&self, router: RouterId) -> PlaneId {
+    pub fn plane_of(&self, router: RouterId) -> PlaneId {
         PlaneId((router.0 / self.plane_routers()) as u8)
     }
+
     /// Returns the router and the port that a node is attached to in a plane.
-    fn attachment_on(&self, node: NodeId, plane: PlaneId) -> (RouterId, PortId) {
+    pub fn attachment_on(&self, node: NodeId, plane: PlaneId) -> (RouterId, PortId) {
         let (router, port) = self.attachment(node);
         (RouterId(router.0 + u32::from(plane.0) * self.plane_routers()), port)
     }
 
     /// Returns the number of routers that a packet traverses on a shortest path between two nodes.
-    fn routers_between(&self, from: NodeId, to: NodeId) -> u32 {
+    pub fn routers_between(&self, from: NodeId, to: NodeId) -> u32 {
         self.distance(self.attachment(from).0, self.attachment(to).0) + 1
     }
 }
-
-/// Distance of routers without a path between them.
-pub const NO_PATH: u32 = u32::MAX;
 
 /// Numbering of a topology's directed channels: the output channels of all ports, router by router, then the injection
 /// channels of the nodes, plane by plane.
@@ -170,6 +168,12 @@ impl Channels {
         ChannelId(self.ports() + u32::from(plane.0) * self.nodes + node.0)
     }
 
+    /// Returns the plane of a router, as the topology does, without asking it.
+    #[inline]
+    pub fn plane_of(&self, router: RouterId) -> PlaneId {
+        PlaneId((router.0 / ((self.first.len() as u32 - 1) / self.planes)) as u8)
+    }
+
     /// Returns the copy of a channel of the first plane in another plane.
     pub fn copy_on(&self, channel: ChannelId, plane: PlaneId) -> ChannelId {
         let of_plane = if channel.0 < self.ports() { self.ports() / self.planes } else { self.nodes };
@@ -206,10 +210,4 @@ pub enum ChannelSource {
     Router(RouterId, PortId),
     /// A node, with the plane of the channel.
     Node(NodeId, PlaneId),
-}
-
-/// Returns the product of sizes, or `None` if it is above a limit.
-pub(crate) fn product(sizes: impl IntoIterator<Item = u64>, limit: u32) -> Option<u32> {
-    let product = sizes.into_iter().try_fold(1_u64, u64::checked_mul)?;
-    u32::try_from(product).ok().filter(|&product| product <= limit)
 }

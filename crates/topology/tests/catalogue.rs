@@ -12,7 +12,7 @@ use topology::families::file::FileSpec;
 use topology::families::flat::FlatSpec;
 use topology::families::single_switch::SingleSwitchSpec;
 use topology::families::torus::GridSpec;
-use topology::{Family, TopologySpec};
+use topology::{Family, TopologySpec, View};
 use units::KeyError;
 
 fn grid(dims: &[u64], nodes_per_router: u64) -> GridSpec {
@@ -55,11 +55,16 @@ fn tables_and_shorthands_say_the_same() {
 #[test]
 fn what_is_built_is_what_is_named() {
     // Would catch a line of the catalogue that builds another line's family.
-    for Family { kind, example, .. } in TopologySpec::FAMILIES {
+    for Family { kind, example, view, .. } in TopologySpec::FAMILIES {
         let spec: TopologySpec = example.parse().unwrap();
         assert_eq!(serde_json::to_value(&spec).unwrap()["kind"], kind);
         match spec.build(Path::new("nowhere")) {
-            Ok(topology) => assert_eq!(topology.kind(), kind),
+            Ok(topology) => {
+                assert_eq!(topology.kind(), kind);
+                for each in View::ALL.map(Some) {
+                    assert_eq!(topology.views().has(each), each == view, "{kind}: {each:?}");
+                }
+            }
             Err(error) => assert_eq!((kind, &error.key[..]), ("file", "path")),
         }
     }

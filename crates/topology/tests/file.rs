@@ -87,7 +87,7 @@ fn numbers_that_no_line_uses_are_left_out_with_a_note() {
         let file = parse(text).unwrap();
         check_topology(&file);
         assert_eq!(file.routers(), routers);
-        assert!(matches!(file.notes(), [found] if found.starts_with(note)), "{:?}", file.notes());
+        assert!(matches!(file.views().notes, [found] if found.starts_with(note)), "{:?}", file.views().notes);
     }
 }
 

@@ -22,16 +22,17 @@ impl Shape {
     /// `MOST_TASKS`.
     pub fn new(topology: &dyn Topology, tasks_per_node: u32) -> Option<Self> {
         let tasks = u64::from(topology.nodes()) * u64::from(tasks_per_node);
-        (tasks <= Self::MOST_TASKS).then(|| Self {
-            tasks: tasks as u32,
-            grid: topology.grid(),
-            groups: topology.groups(),
-        })
+        (tasks <= Self::MOST_TASKS).then(|| Self { tasks: tasks as u32, ..Self::of(topology) })
     }
 
     /// Creates the shape of a machine with one task on each node.
     pub fn of(topology: &dyn Topology) -> Self {
-        Self { tasks: topology.nodes(), grid: topology.grid(), groups: topology.groups() }
+        let views = topology.views();
+        Self {
+            tasks: topology.nodes(),
+            grid: views.grid.map(|grid| grid.dims().to_vec()),
+            groups: views.groups.map(|groups| groups.size().g),
+        }
     }
 
     /// Returns the number of tasks per group, if there are groups.

@@ -302,10 +302,10 @@ class Topology(NetworkObject):
     def topology(self) -> dict[str, Any] | None:
         """The table for `[topology]` of an experiment file. None if only an edge list can describe the machine."""
         shape = self._shape
-        if shape.kind in ("torus", "mesh"):
+        if shape.grid is not None:
             each = shape.nodes * shape.planes // shape.routers
             planes = {} if shape.planes == 1 else {"planes": shape.planes}
-            return {"kind": shape.kind, "dims": shape.grid or [], "nodes_per_router": each, **planes}
+            return {"kind": shape.kind, "dims": shape.grid, "nodes_per_router": each, **planes}
         described = self._core.topology_spec() if "_core" in self.__dict__ else shape.spec()
         spec: dict[str, Any] | None = json.loads(described)
         return spec

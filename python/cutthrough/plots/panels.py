@@ -142,12 +142,14 @@ def _of_grid(loads: ChannelLoads) -> Iterator[Panel]:
     names, sizes = loads.about["coordinates"], loads.about["grid"]
     source = np.array([loads.values(f"source_{name}") for name in names])
     target = np.array([loads.values(f"target_{name}") for name in names])
-    between = (source[0] >= 0) & (target[0] >= 0)
+    router, between = loads.values("source_router"), (source[0] >= 0) & (target[0] >= 0)
     for dimension, name in enumerate(names):
         step = (target[dimension] - source[dimension]) % sizes[dimension]
         for sign, wanted in (("+", 1), ("-", sizes[dimension] - 1)):
             chosen = np.flatnonzero(between & (step == wanted))
-            if not len(chosen) or (sign == "-" and sizes[dimension] == 2 and loads.about["kind"] == "torus"):
+            # In a torus, both wires between two routers lead from either to the other in both directions.
+            in_both = sizes[dimension] == 2 and len(np.unique(router[chosen])) < len(chosen)
+            if not len(chosen) or (sign == "-" and in_both):
                 continue
             across = 0 if len(names) == 2 else dimension
             rest = [place for place in range(len(names)) if place != across]

@@ -292,7 +292,7 @@ impl Fabric {
     fn plane_behind(&self, output: usize) -> PlaneId {
         match self.planes {
             1 => PlaneId(0),
-            _ => self.plan.topology.plane_of(self.routers[self.outputs[output].owner as usize].id),
+            _ => self.plan.channels.plane_of(self.routers[self.outputs[output].owner as usize].id),
         }
     }
 

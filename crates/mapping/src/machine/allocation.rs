@@ -48,7 +48,7 @@ fn wrong(message: String) -> LocatedError {
 }
 
 fn parse_box(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, LocatedError> {
-    let Some(dims) = topology.grid() else {
+    let Some(dims) = topology.views().grid.map(|grid| grid.dims()) else {
         let message = format!("the box `{text}` is for tori and meshes; a {} takes numbers of nodes", topology.kind());
         return Err(wrong(message));
     };
@@ -62,7 +62,7 @@ fn parse_box(text: &str, topology: &dyn Topology) -> Result<Vec<NodeId>, Located
         return Err(wrong(message));
     }
     let mut ranges = Vec::with_capacity(dims.len());
-    for (part, &size) in parts.iter().zip(&dims) {
+    for (part, &size) in parts.iter().zip(dims) {
         let bounds = part.trim().split_once(':').and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
         match bounds.filter(|&(from, to): &(u32, u32)| from < to && to <= size) {
             Some(bounds) => ranges.push(bounds),

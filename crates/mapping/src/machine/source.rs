@@ -210,7 +210,8 @@ fn from_file(name: &str, path: &Path) -> Result<Found, LocatedError> {
         );
         LocatedError::key("machine", message)
     })?);
-    let about = MachineFacts { name: name.to_owned(), notes: topology.notes().to_vec(), ..MachineFacts::default() };
+    let about =
+        MachineFacts { name: name.to_owned(), notes: topology.views().notes.to_vec(), ..MachineFacts::default() };
     Ok(Found { topology, about, cores: None, used: None })
 }
 

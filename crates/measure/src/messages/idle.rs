@@ -57,6 +57,8 @@ impl IdlePath {
 #[derive(Debug)]
 pub(super) struct IdleTimes {
     pub network: Network,
+    /// Number of routers of a plane.
+    routers: usize,
     /// Known paths by pair of routers. Empty in large networks.
     known: Vec<Option<IdlePath>>,
 }
@@ -65,14 +67,13 @@ impl IdleTimes {
     pub fn new(network: &Network) -> Self {
         let routers = network.topology.plane_routers() as usize;
         let pairs = routers.checked_mul(routers).filter(|&pairs| pairs <= MOST_PAIRS).unwrap_or(0);
-        Self { network: network.clone(), known: vec![None; pairs] }
+        Self { network: network.clone(), routers, known: vec![None; pairs] }
     }
 
     /// Returns the path between two nodes.
     pub fn between(&mut self, from: NodeId, to: NodeId) -> IdlePath {
         let topology = &self.network.topology;
-        let pair =
-            topology.attachment(from).0.index() * topology.plane_routers() as usize + topology.attachment(to).0.index();
+        let pair = topology.attachment(from).0.index() * self.routers + topology.attachment(to).0.index();
         if let Some(&Some(known)) = self.known.get(pair) {
             return known;
         }

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use topology::families::torus::Torus;
+use topology::views::Grid;
 use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass};
 
 use crate::{FlowSet, Hop, Representative, Route, RouteState, Routing, Symmetry};
@@ -57,7 +57,7 @@ type Place = u64;
 
 #[derive(Debug)]
 pub(super) struct DimensionOrder {
-    pub(super) torus: Torus,
+    pub(super) torus: Grid,
     split: bool,
     /// Dimensions in the order of travel.
     order: Vec<usize>,
@@ -76,12 +76,12 @@ impl DimensionOrderSpec {
     ///
     /// # Errors
     /// If `order` does not name each dimension once.
-    pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, KeyError> {
+    pub fn build(&self, torus: &Grid) -> Result<impl Routing + 'static, KeyError> {
         self.bind(torus)
     }
 
     /// Binds to a torus or mesh, for the routings that build on this one.
-    pub(super) fn bind(&self, torus: &Torus) -> Result<DimensionOrder, KeyError> {
+    pub(super) fn bind(&self, torus: &Grid) -> Result<DimensionOrder, KeyError> {
         let order = self.order_for(torus.dims().len() as u32)?;
         let legs = legs(torus, &order);
         let mut leg_of_bit = [Leg::default(); 64];
@@ -119,7 +119,7 @@ impl DimensionOrderSpec {
 /// Returns coordinates in a dimension that represent all but a router's own, whatever their number. A hop, and the
 /// next, depend on the way round, on whether the dateline is ahead, and on whether they end the dimension. So the next
 /// two each way represent the coordinates before the dateline, and the two on each side of it those behind.
-fn others(torus: &Torus, at: RouterId, dim: usize) -> Vec<u32> {
+fn others(torus: &Grid, at: RouterId, dim: usize) -> Vec<u32> {
     let (here, size) = (torus.coordinate(at, dim), torus.dims()[dim]);
     let around = |from: u32| [from + 1, from + 2, from + size - 1, from + size - 2].map(|there| there % size);
     let mut all: Vec<u32> = [around(here), [0, 1, size - 1, size.saturating_sub(2)]].concat();
@@ -130,7 +130,7 @@ fn others(torus: &Torus, at: RouterId, dim: usize) -> Vec<u32> {
 }
 
 /// Returns the dimensions in the order of travel.
-fn legs(torus: &Torus, order: &[u32]) -> Vec<Leg> {
+fn legs(torus: &Grid, order: &[u32]) -> Vec<Leg> {
     let mut shift = 0;
     let leg = |(number, &dim): (usize, &u32)| {
         let size = torus.dims()[dim as usize];
@@ -139,7 +139,7 @@ fn legs(torus: &Torus, order: &[u32]) -> Vec<Leg> {
             size,
             shift,
             mask: ((1_u64 << bits) - 1) as u32,
-            plus: Torus::plus_port(dim as usize).0,
+            plus: Grid::plus_port(dim as usize).0,
             number: number as u16,
         };
         shift += bits;

@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use topology::families::fat_tree::FatTree;
+use topology::views::Hierarchy;
 use units::{NodeId, PortId, RouterId, VcClass};
 
 use crate::{Choice, FlowSet, Hop, Representative, Route, RouteState, Routing, Symmetry};
@@ -29,21 +29,21 @@ pub struct DModKSpec {}
 
 impl AdaptiveUpDownSpec {
     /// Builds the routing on a fat-tree.
-    pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
+    pub fn build(&self, tree: &Hierarchy) -> impl Routing + 'static {
         AnyUpPort { tree: tree.clone(), choice: Choice::LeastLoaded }
     }
 }
 
 impl RandomUpDownSpec {
     /// Builds the routing on a fat-tree.
-    pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
+    pub fn build(&self, tree: &Hierarchy) -> impl Routing + 'static {
         AnyUpPort { tree: tree.clone(), choice: Choice::Random }
     }
 }
 
 impl DModKSpec {
     /// Builds the routing on a fat-tree.
-    pub fn build(&self, tree: &FatTree) -> impl Routing + 'static {
+    pub fn build(&self, tree: &Hierarchy) -> impl Routing + 'static {
         DModK { tree: tree.clone() }
     }
 }
@@ -51,7 +51,7 @@ impl DModKSpec {
 /// Routing in which all up ports are candidates.
 #[derive(Debug)]
 struct AnyUpPort {
-    tree: FatTree,
+    tree: Hierarchy,
     choice: Choice,
 }
 
@@ -108,7 +108,7 @@ impl Routing for AnyUpPort {
 /// more than the node receives.
 #[derive(Debug)]
 struct DModK {
-    tree: FatTree,
+    tree: Hierarchy,
 }
 
 impl Routing for DModK {
@@ -153,7 +153,7 @@ impl Routing for DModK {
 
 /// Permuting the values of each digit of nodes and switches together is an automorphism. So all leaf switches are
 /// equivalent, and so are all channels of a level up, and all down. Up ports of a digit are permuted with it.
-fn symmetry(tree: &FatTree) -> Symmetry<'_> {
+fn symmetry(tree: &Hierarchy) -> Symmetry<'_> {
     let leaves = tree.routers() / u32::from(tree.levels());
     let orbit = |router, port: PortId| 2 * u32::from(tree.level(router)) + u32::from(port.0 >= tree.k());
     Symmetry {
@@ -165,7 +165,7 @@ fn symmetry(tree: &FatTree) -> Symmetry<'_> {
 /// Returns the representative packets at a switch of level l. Going down, digits l and l - 1 of the destination name
 /// the next two ports. Going up, the next hops depend on whether the next switch is an ancestor and on digit l + 1, its
 /// down port. If up ports follow digits (`by_digit`), digit l, the port to the next switch, matters too.
-fn representatives(tree: &FatTree, at: RouterId, by_digit: bool) -> Vec<Representative> {
+fn representatives(tree: &Hierarchy, at: RouterId, by_digit: bool) -> Vec<Representative> {
     let (k, nodes) = (u64::from(tree.k()), u64::from(tree.nodes()));
     let level = u32::from(tree.level(at));
     // Nodes below a switch of this level, of one lower and of one higher.

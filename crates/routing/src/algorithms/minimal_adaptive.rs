@@ -16,7 +16,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use topology::families::torus::Torus;
+use topology::views::Grid;
 use units::{KeyError, PortId, RouterId, VcClass};
 
 use super::dimension_order::{DimensionOrder, DimensionOrderSpec, RingTies};
@@ -55,7 +55,7 @@ impl MinimalAdaptiveSpec {
     ///
     /// # Errors
     /// If `order` does not name each dimension once, or if there are more than 8 dimensions.
-    pub fn build(&self, torus: &Torus) -> Result<impl Routing + 'static, KeyError> {
+    pub fn build(&self, torus: &Grid) -> Result<impl Routing + 'static, KeyError> {
         let dims = torus.dims().len();
         if dims > MOST_DIMENSIONS {
             let message = format!(

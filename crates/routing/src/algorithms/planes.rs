@@ -128,8 +128,8 @@ pub(crate) fn one_plane<'a>(
     topology: &'a dyn Topology,
     routing: &'a dyn Routing,
 ) -> (&'a dyn Topology, &'a dyn Routing) {
-    match (topology.plane(), routing.plane()) {
-        (Some(topology), Some(routing)) => (&**topology, &**routing),
+    match (topology.views().planes, routing.plane()) {
+        (Some((topology, _)), Some(routing)) => (&**topology, &**routing),
         _ => (topology, routing),
     }
 }

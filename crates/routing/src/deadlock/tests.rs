@@ -98,7 +98,7 @@ fn representatives_find_the_dependencies_of_all_packets() {
             add_destinations(&all, (&*topology, &*routing), &destinations(&*topology, &*routing)).expect("contract");
             add_representatives(&few, &*routing).expect("contract");
             let (all, few) = (edges(&all), edges(&few));
-            if topology.grid().is_some() {
+            if topology.views().grid.is_some() {
                 assert_eq!(all, few, "{shorthand}, {routing:?}");
             }
             assert!(all.iter().all(|edge| few.binary_search(edge).is_ok()), "{shorthand}, {routing:?}");

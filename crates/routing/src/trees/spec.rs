@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::Topology;
-use topology::families::fat_tree::FatTree;
+use topology::{Topology, TopologySpec, View};
 
 use super::builders::Builder;
 use super::builders::fixed_up_port::FixedUpPortSpec;
@@ -76,7 +75,7 @@ impl TreesSpec {
 
     /// Returns the default classes of trees: the routing's own if trees and routing go up and down equal levels.
     pub(super) fn classes_for(&self, topology: &dyn Topology, folds: bool, routing: &str) -> TreeClasses {
-        let same_levels = topology.kind() == "fat-tree"
+        let same_levels = topology.views().hierarchy.is_some()
             && folds
             && ["adaptive-up-down", "random-up-down", "d-mod-k"].contains(&routing);
         self.classes.unwrap_or(if same_levels { TreeClasses::Shared } else { TreeClasses::Own })
@@ -96,9 +95,9 @@ impl TreeSpec {
 
     /// Returns the default builder of a topology: the paper's on fat-trees, trees that avoid one another elsewhere.
     pub fn default_for(topology: &dyn Topology) -> Self {
-        match topology.kind() {
-            "fat-tree" => Self::LeastLoadedParent(LeastLoadedParentSpec::default()),
-            _ => Self::LoadBalanced(LoadBalancedSpec::default()),
+        match topology.views().hierarchy {
+            Some(_) => Self::LeastLoadedParent(LeastLoadedParentSpec::default()),
+            None => Self::LoadBalanced(LoadBalancedSpec::default()),
         }
     }
 
@@ -112,17 +111,17 @@ impl TreeSpec {
         }
     }
 
-    /// Returns the kinds of topology that the builder is made for. Empty: it fits all.
-    pub fn families(&self) -> &'static [&'static str] {
+    /// Returns the view that the builder requires of a topology. `None`: it fits all.
+    pub fn view(&self) -> Option<View> {
         match self {
-            Self::FixedUpPort(_) | Self::LeastLoadedParent(_) => &["fat-tree"],
-            Self::MinimalDepth(_) | Self::LoadBalanced(_) => &[],
+            Self::FixedUpPort(_) | Self::LeastLoadedParent(_) => Some(View::Hierarchy),
+            Self::MinimalDepth(_) | Self::LoadBalanced(_) => None,
         }
     }
 
     /// Binds the builder to a topology, for `count` edge-disjoint trees a group.
     pub(super) fn bind(&self, topology: &Arc<dyn Topology>, count: u32) -> Result<Box<dyn Builder>, TreeError> {
-        let tree = || topology.as_any().downcast_ref::<FatTree>().ok_or_else(|| self.misfit(&**topology));
+        let tree = || topology.views().hierarchy.ok_or_else(|| self.misfit(&**topology));
         let order = |order: Option<OrderKind>| {
             order.unwrap_or_else(|| OrderKind::default_for(&**topology, count)).bind(topology)
         };
@@ -135,12 +134,11 @@ impl TreeSpec {
     }
 
     fn misfit(&self, topology: &dyn Topology) -> TreeError {
-        let fits = |spec: &Self| spec.families().is_empty() || spec.families().contains(&topology.kind());
         TreeError::Misfit {
             kind: self.kind(),
-            wanted: self.families()[0],
+            wanted: self.view().into_iter().flat_map(TopologySpec::kinds_with).next().unwrap_or("any"),
             topology: topology.kind(),
-            fitting: quoted(Self::all().iter().filter(|spec| fits(spec)).map(Self::kind)),
+            fitting: quoted(Self::all().iter().filter(|spec| topology.views().has(spec.view())).map(Self::kind)),
         }
     }
 }

@@ -236,9 +236,8 @@ fn trees_are_as_shallow_as_distances_allow() {
 
 #[test]
 fn trees_of_dragonflies_are_as_shallow_as_direct_paths_allow() {
-    use topology::families::dragonfly::Dragonfly;
     let machine = dragonfly("dragonfly:h=2");
-    let dragonfly = machine.as_any().downcast_ref::<Dragonfly>().unwrap();
+    let dragonfly = machine.views().groups.unwrap();
     for seed in 0..12 {
         let groups = random_groups(seed, (4, 5), machine.nodes());
         let trees = build(TreesSpec::new(minimal_depth(OrderKind::LocalGlobal)), &machine, &groups).unwrap();

@@ -33,9 +33,9 @@ fn cases() -> impl Strategy<Value = (Arc<dyn Topology>, TreeSpec, Vec<Vec<NodeId
     (networks, 0_usize..12, sets, 0_u32..3).prop_map(|(topology, choice, sets, extra)| {
         let mut specs = vec![minimal_depth(OrderKind::Hops), load_balanced(OrderKind::Hops, extra)];
         specs.extend([minimal_depth(OrderKind::UpDown), load_balanced(OrderKind::UpDown, extra)]);
-        let own = OrderKind::ALL.into_iter().find(|order| order.families().contains(&topology.kind()));
+        let own = OrderKind::ALL.into_iter().find(|order| order.view().is_some() && topology.views().has(order.view()));
         specs.extend(own.into_iter().flat_map(|order| [minimal_depth(order), load_balanced(order, extra)]));
-        if topology.kind() == "fat-tree" {
+        if topology.views().hierarchy.is_some() {
             specs.extend([FIXED, LEAST_LOADED, TreeSpec::FixedUpPort(FixedUpPortSpec { port: Some(0) })]);
         }
         let members =

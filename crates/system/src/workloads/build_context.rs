@@ -79,11 +79,10 @@ impl BuildContext<'_> {
 
     /// Returns the shape of `tasks` tasks. It is the machine's if the job has all of its nodes.
     fn shape(&self, tasks: u32) -> Shape {
-        let (grid, groups) = match self.nodes {
-            None => (self.topology.grid(), self.topology.groups()),
-            Some(_) => (None, None),
-        };
-        Shape { tasks, grid, groups }
+        match self.nodes {
+            None => Shape { tasks, ..Shape::of(&**self.topology) },
+            Some(_) => Shape { tasks, grid: None, groups: None },
+        }
     }
 
     /// Returns the placement by a rule.

@@ -131,13 +131,14 @@ fn check_packets(spec: &CollectiveTrafficSpec, topology: &dyn Topology) -> Resul
         let message = "\"consecutive\" is of packets that name their nodes: of `collectives = \"hardware\"` and `groups = \"one-shot\"`";
         return refused(message.to_owned());
     }
-    match topology.kind() {
-        "single-switch" | "fat-tree" => Ok(()),
-        kind => refused(format!(
-            "\"consecutive\" is of topologies whose routers have consecutive nodes behind consecutive ports, and \"{kind}\" is none: \
-             \"single-switch\" and \"fat-tree\" are allowed with it"
-        )),
+    if topology.views().consecutive {
+        return Ok(());
     }
+    refused(format!(
+        "\"consecutive\" is of topologies whose routers have consecutive nodes behind consecutive ports, and \"{}\" is none: \
+         \"single-switch\" and \"fat-tree\" are allowed with it",
+        topology.kind()
+    ))
 }
 
 /// Returns the size of a control message, in bytes.

@@ -19,7 +19,6 @@
 //! Every router must be reachable from every other. Distances are a table from breadth-first search, which limits the
 //! number of routers; no bisection is defined.
 
-use std::any::Any;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
@@ -27,8 +26,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{KeyError, NodeId, Notes, PortId, RouterId, input};
 
-use crate::network::{ChannelClass, Endpoint, MAX_PORTS, Topology};
+use crate::network::{Topology, Views};
 use crate::shorthand::short;
+use crate::wires::{ChannelClass, Endpoint, MAX_PORTS};
 
 /// Maximum number of routers of a file: their distances are a table of 2 bytes a pair.
 pub const MAX_FILE_ROUTERS: u32 = 4096;
@@ -402,11 +402,7 @@ impl Topology for FileTopology {
         vec![self.number(router)]
     }
 
-    fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn views(&self) -> Views<'_> {
+        Views { notes: &self.notes, ..Views::default() }
     }
 }

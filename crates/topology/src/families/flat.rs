@@ -5,14 +5,13 @@
 //! any two routers count as one channel apart. Packets are never routed: the machine that runs this network carries
 //! whole messages.
 
-use std::any::Any;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{KeyError, NodeId, PortId, RouterId};
 
-use crate::network::{ChannelClass, Endpoint, MAX_NODES, Topology};
+use crate::network::Topology;
 use crate::shorthand::Settings;
+use crate::wires::{ChannelClass, Endpoint, MAX_NODES};
 
 /// Network without routers, given by a delay and a bandwidth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -101,9 +100,5 @@ impl Topology for Flat {
 
     fn coordinates(&self, router: RouterId) -> Vec<u32> {
         vec![router.0]
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

@@ -5,12 +5,12 @@
 //! network. A packet stays in the plane that it enters. Distances, diameter and shape are those of one plane; between
 //! routers of two planes there is no path. The bisection cuts all planes.
 
-use std::any::Any;
 use std::sync::Arc;
 
-use units::{KeyError, NodeId, PlaneId, PortId, RouterId};
+use units::{KeyError, NodeId, PortId, RouterId};
 
-use crate::network::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_ROUTERS, NO_PATH, Topology, product};
+use crate::network::{Topology, Views};
+use crate::wires::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_ROUTERS, NO_PATH, product};
 
 /// Maximum number of planes.
 pub const MAX_PLANES: u32 = 16;
@@ -113,35 +113,11 @@ impl Topology for Planes {
         coordinates
     }
 
-    fn grid(&self) -> Option<Vec<u32>> {
-        self.plane.grid()
-    }
-
-    fn groups(&self) -> Option<u32> {
-        self.plane.groups()
-    }
-
     fn locality(&self, router: RouterId) -> u64 {
         self.plane.locality(self.split(router).0)
     }
 
-    fn planes(&self) -> u32 {
-        self.planes
-    }
-
-    fn plane(&self) -> Option<&Arc<dyn Topology>> {
-        Some(&self.plane)
-    }
-
-    fn plane_routers(&self) -> u32 {
-        self.routers
-    }
-
-    fn plane_of(&self, router: RouterId) -> PlaneId {
-        PlaneId(self.split(router).1 as u8)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self.plane.as_any()
+    fn views(&self) -> Views<'_> {
+        Views { planes: Some((&self.plane, self.planes)), ..self.plane.views() }
     }
 }

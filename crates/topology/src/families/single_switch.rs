@@ -3,14 +3,13 @@
 //! Node x is attached to port x of router 0. The bisection separates the first half of the nodes from the others and
 //! cuts their links.
 
-use std::any::Any;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{KeyError, NodeId, PortId, RouterId};
 
-use crate::network::{ChannelClass, Endpoint, Topology};
+use crate::network::{Topology, Views};
 use crate::shorthand::Settings;
+use crate::wires::{ChannelClass, Endpoint};
 
 /// Maximum number of ports of a single switch.
 pub const MAX_SWITCH_PORTS: u16 = 4096;
@@ -101,7 +100,7 @@ impl Topology for SingleSwitch {
         vec![router.0]
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn views(&self) -> Views<'_> {
+        Views { consecutive: true, ..Views::default() }
     }
 }

@@ -17,15 +17,14 @@
 //! i <= e of s_(i+1) * ... * s_D` wires of a mesh, and twice that number of a torus (Arjona Aroca & Fernandez Anta,
 //! "Bisection (band)width of product networks", IEEE TPDS 2014).
 
-use std::any::Any;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{KeyError, NodeId, PortId, RouterId};
 
-use crate::divisor::Divisor;
-use crate::network::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, Topology, product};
+use crate::network::{Topology, Views};
 use crate::shorthand::Settings;
+use crate::views::Grid;
+use crate::wires::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, product};
 
 /// Names of the channel classes, and of the coordinates from the third on. `MAX_NODES` leaves room for 24 dimensions.
 #[rustfmt::skip]
@@ -61,25 +60,7 @@ impl GridSpec {
 }
 
 /// k-ary n-cube: a torus, or a mesh if it does not wrap.
-#[derive(Clone, Debug)]
-pub struct Torus {
-    wraps: bool,
-    sizes: Vec<u32>,
-    routers: u32,
-    nodes_per_router: u16,
-    by_nodes: Divisor,
-    axes: Vec<Axis>,
-}
-
-/// Dimension, prepared for extracting coordinates from router numbers.
-#[derive(Clone, Copy, Debug)]
-struct Axis {
-    size: u32,
-    /// Difference between the numbers of neighbours.
-    stride: u32,
-    by_size: Divisor,
-    by_stride: Divisor,
-}
+pub type Torus = Grid;
 
 impl Torus {
     /// Builds a torus. Fails if a dimension has fewer than 2 routers, or if the torus would have more than `MAX_NODES`
@@ -95,88 +76,7 @@ impl Torus {
 
     fn build(spec: &GridSpec, wraps: bool) -> Result<Self, KeyError> {
         let (sizes, nodes_per_router) = check(spec)?;
-        let mut stride = 1;
-        let mut axes = Vec::with_capacity(sizes.len());
-        for &size in &sizes {
-            axes.push(Axis { size, stride, by_size: Divisor::new(size), by_stride: Divisor::new(stride) });
-            stride *= size;
-        }
-        let by_nodes = Divisor::new(u32::from(nodes_per_router));
-        Ok(Self { wraps, sizes, routers: stride, nodes_per_router, by_nodes, axes })
-    }
-
-    /// Returns the number of routers in each dimension.
-    #[inline]
-    pub fn dims(&self) -> &[u32] {
-        &self.sizes
-    }
-
-    /// Returns whether the dimensions wrap: true of a torus, false of a mesh.
-    #[inline]
-    pub fn wraps(&self) -> bool {
-        self.wraps
-    }
-
-    /// Returns the number of nodes on each router.
-    #[inline]
-    pub fn nodes_per_router(&self) -> u16 {
-        self.nodes_per_router
-    }
-
-    /// Returns a router's coordinate in a dimension.
-    #[inline]
-    pub fn coordinate(&self, router: RouterId, dim: usize) -> u32 {
-        let axis = self.axes[dim];
-        axis.by_size.remainder(axis.by_stride.quotient(router.0))
-    }
-
-    /// Returns the router at `coordinates`; `None` unless there is one for each dimension, below its size.
-    pub fn router_at(&self, coordinates: &[u32]) -> Option<RouterId> {
-        let inside = |(axis, &coordinate): (&Axis, &u32)| coordinate < axis.size;
-        let valid = coordinates.len() == self.axes.len() && self.axes.iter().zip(coordinates).all(inside);
-        let number = self.axes.iter().zip(coordinates).map(|(axis, coordinate)| axis.stride * coordinate);
-        valid.then(|| RouterId(number.sum()))
-    }
-
-    /// Returns the port in the plus direction of a dimension.
-    #[inline]
-    pub fn plus_port(dim: usize) -> PortId {
-        PortId(2 * dim as u16)
-    }
-
-    /// Returns the port in the minus direction of a dimension.
-    #[inline]
-    pub fn minus_port(dim: usize) -> PortId {
-        PortId(2 * dim as u16 + 1)
-    }
-
-    /// Returns the number of ports towards other routers: twice the number of dimensions. It is also the first port to
-    /// a node.
-    #[inline]
-    pub fn link_ports(&self) -> u16 {
-        2 * self.axes.len() as u16
-    }
-
-    /// Returns the class of the channels of a dimension.
-    #[inline]
-    pub fn dim_class(dim: usize) -> ChannelClass {
-        ChannelClass(2 + dim as u8)
-    }
-
-    /// Returns the neighbour of a router in a dimension; `None` beyond the edge of a mesh.
-    fn neighbour(&self, router: RouterId, axis: Axis, plus: bool) -> Option<RouterId> {
-        let coordinate = axis.by_size.remainder(axis.by_stride.quotient(router.0));
-        let last = axis.size - 1;
-        let edge = coordinate == if plus { last } else { 0 };
-        if edge && !self.wraps {
-            return None;
-        }
-        Some(RouterId(match (plus, edge) {
-            (true, false) => router.0 + axis.stride,
-            (true, true) => router.0 - last * axis.stride,
-            (false, false) => router.0 - axis.stride,
-            (false, true) => router.0 + last * axis.stride,
-        }))
+        Ok(Self::of(sizes, nodes_per_router, wraps))
     }
 }
 
@@ -288,11 +188,7 @@ impl Topology for Torus {
         (0..self.axes.len()).map(|dim| self.coordinate(router, dim)).collect()
     }
 
-    fn grid(&self) -> Option<Vec<u32>> {
-        Some(self.sizes.clone())
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn views(&self) -> Views<'_> {
+        Views { grid: Some(self), ..Views::default() }
     }
 }

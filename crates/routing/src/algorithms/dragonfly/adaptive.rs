@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::families::dragonfly::Dragonfly;
+use topology::views::Groups;
 use topology::{ChannelClass, Channels};
 use units::{Draw, KeyError, NodeId, PortId, RouterId, Time};
 
@@ -158,7 +158,7 @@ impl UgalLSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
+    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
         Choosing::new("ugal-l", Sight::Router, topology, &self.options())
     }
 }
@@ -168,7 +168,7 @@ impl UgalGSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB, or if `refresh` is 0.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
+    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
         if self.refresh.0 == 0 {
             return Err(KeyError::new("refresh", "`refresh` must be longer than 0"));
         }
@@ -181,13 +181,13 @@ impl ParSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
+    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
         Choosing::new("par", Sight::Progressive, topology, &self.options())
     }
 }
 
 impl Choosing {
-    fn new(kind: &'static str, sight: Sight, topology: &Dragonfly, options: &Options) -> Result<Self, KeyError> {
+    fn new(kind: &'static str, sight: Sight, topology: &Groups, options: &Options) -> Result<Self, KeyError> {
         let detour: Arc<dyn Routing> = match options.detour {
             DetourKind::Group => Arc::new(options.group.build(topology)?),
             DetourKind::Node => Arc::new(options.node.build(topology)?),

@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-use topology::families::dragonfly::Dragonfly;
+use topology::views::Groups;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
@@ -35,7 +35,7 @@ impl Classes {
 /// Tables of direct paths.
 #[derive(Debug)]
 pub(super) struct DirectPaths {
-    pub topology: Dragonfly,
+    pub topology: Groups,
     pub classes: Classes,
     /// By the class of a global channel, the increment of a packet's memory for taking it (`Memory::cross`).
     behind: [u32; 4],
@@ -81,7 +81,7 @@ impl DirectPaths {
     ///
     /// # Errors
     /// If they would be larger than 1 GiB.
-    pub fn new(topology: &Dragonfly, classes: Classes) -> Result<Self, KeyError> {
+    pub fn new(topology: &Groups, classes: Classes) -> Result<Self, KeyError> {
         let a = topology.size().a;
         let pair = |from, to| topology.group().toward(from, to).map_or(0, |port| topology.local_port(port).0);
         let local = (0..a).flat_map(|from| (0..a).map(move |to| pair(from, to))).collect();
@@ -378,8 +378,8 @@ impl DirectPaths {
     /// local and global channels.
     pub fn classes_on(class: ChannelClass, local: u8, global: u8) -> u8 {
         match class {
-            Dragonfly::GLOBAL => global,
-            Dragonfly::LOCAL => local,
+            Groups::GLOBAL => global,
+            Groups::LOCAL => local,
             _ => local.max(global),
         }
     }
@@ -406,7 +406,7 @@ mod tests {
         for shorthand in ["h=1", "h=2", "p=1,a=6,h=1,group=flattened-butterfly", "p=1,a=3,h=2,g=4"] {
             let spec: TopologySpec = format!("dragonfly:{shorthand}").parse().expect("a dragonfly");
             let topology = spec.build(std::path::Path::new(".")).expect("a dragonfly");
-            let dragonfly: &Dragonfly = topology.as_any().downcast_ref().expect("a dragonfly");
+            let dragonfly = topology.views().groups.expect("a dragonfly");
             let paths =
                 DirectPaths::new(dragonfly, Classes { behind_first: 1, behind_second: 1 }).expect("small tables");
             for from in (0..dragonfly.routers()).map(RouterId) {

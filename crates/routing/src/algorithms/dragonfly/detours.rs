@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use topology::families::dragonfly::Dragonfly;
+use topology::views::Groups;
 use units::{Draw, KeyError, NodeId, RouterId};
 
 use super::candidates::{Classes, DirectPaths};
@@ -93,7 +93,7 @@ impl Detours {
     ///
     /// # Errors
     /// If the tables would be larger than 1 GiB.
-    pub fn new(topology: &Dragonfly, rule: Rule, before: u8) -> Result<Self, KeyError> {
+    pub fn new(topology: &Groups, rule: Rule, before: u8) -> Result<Self, KeyError> {
         let behind_first = before + 1;
         let behind_second = before + 1 + if rule.waypoints == Waypoints::Groups { 1 } else { 2 };
         Ok(Self { paths: DirectPaths::new(topology, Classes { behind_first, behind_second })?, rule, before })

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::ChannelClass;
-use topology::families::dragonfly::Dragonfly;
+use topology::views::Groups;
 use units::{KeyError, PortId, RouterId};
 
 use super::candidates::{Classes, DirectPaths};
@@ -33,7 +33,7 @@ impl MinimalSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
+    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
         Ok(Minimal { paths: DirectPaths::new(topology, Classes { behind_first: 1, behind_second: 1 })? })
     }
 }

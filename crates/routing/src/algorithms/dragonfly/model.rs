@@ -1,6 +1,6 @@
 //! Model of load imbalance inside groups (Prisacari et al., section III).
 
-use topology::families::dragonfly::Dragonfly;
+use topology::views::Groups;
 use topology::{ChannelClass, Topology};
 use units::RouterId;
 
@@ -22,7 +22,7 @@ pub struct ImbalanceModel {
 impl ImbalanceModel {
     /// Creates the model of a dragonfly. `local_capacity` is the bandwidth of a local channel in units of an injection
     /// channel's (1 in the paper).
-    pub fn new(topology: &Dragonfly, local_capacity: f64) -> Self {
+    pub fn new(topology: &Groups, local_capacity: f64) -> Self {
         let size = topology.size();
         let connected = |router| (0..size.h).filter(move |&port| topology.across(RouterId(router), port).is_some());
         let globals = (0..topology.routers()).map(|router| connected(router).count()).sum::<usize>() as f64;
@@ -32,7 +32,7 @@ impl ImbalanceModel {
     }
 
     /// Class of the channels that limit the throughput.
-    pub const BINDING: ChannelClass = Dragonfly::LOCAL;
+    pub const BINDING: ChannelClass = Groups::LOCAL;
 }
 
 #[cfg(test)]
@@ -45,13 +45,13 @@ mod tests {
         // Balanced machines have as many global channels as nodes: 1/(2h) to 1/h, and 3/(4p). Would catch a model of
         // one direction of the wires only.
         for h in 2..=8 {
-            let machine = Dragonfly::new(&DragonflySpec::balanced(h)).expect("a balanced dragonfly");
+            let machine = Groups::new(&DragonflySpec::balanced(h)).expect("a balanced dragonfly");
             let (model, h) = (ImbalanceModel::new(&machine, 1.0), h as f64);
             assert!((model.lower - 0.5 / h).abs() < 1e-12 && (model.upper - 1.0 / h).abs() < 1e-12, "{model:?}");
             assert!((model.estimate - 0.75 / h).abs() < 1e-12);
         }
         let least = DragonflySpec { p: Some(2), a: Some(3), ..DragonflySpec::balanced(2) };
-        let model = ImbalanceModel::new(&Dragonfly::new(&least).expect("(2, 3, 2)"), 1.0);
+        let model = ImbalanceModel::new(&Groups::new(&least).expect("(2, 3, 2)"), 1.0);
         assert!((model.estimate - 0.375).abs() < 1e-12);
     }
 }

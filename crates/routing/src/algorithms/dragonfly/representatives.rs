@@ -4,7 +4,7 @@
 //! target for each port suffices. For two hops a target in each group is needed too, and every router of the groups
 //! that the router is wired to. A packet that reaches its waypoint goes on by any port.
 
-use topology::families::dragonfly::Dragonfly;
+use topology::views::Groups;
 use units::{NodeId, RouterId};
 
 use super::candidates::DirectPaths;
@@ -132,7 +132,7 @@ impl<'a> Representatives<'a> {
         self.packets.push(Representative::new(NodeId(target.0 * self.topology().size().p), state));
     }
 
-    fn topology(&self) -> &'a Dragonfly {
+    fn topology(&self) -> &'a Groups {
         &self.paths.topology
     }
 

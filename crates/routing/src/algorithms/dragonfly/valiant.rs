@@ -10,7 +10,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::ChannelClass;
-use topology::families::dragonfly::Dragonfly;
+use topology::views::Groups;
 use units::{Draw, KeyError, NodeId, PortId, RouterId};
 
 use super::candidates::DirectPaths;
@@ -91,7 +91,7 @@ impl ValiantGroupSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
+    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
         Ok(Valiant { kind: "valiant-group", detours: Detours::new(topology, self.into(), 0)? })
     }
 }
@@ -101,7 +101,7 @@ impl ValiantNodeSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Dragonfly) -> Result<impl Routing + 'static, KeyError> {
+    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
         Ok(Valiant { kind: "valiant-node", detours: Detours::new(topology, self.into(), 0)? })
     }
 }

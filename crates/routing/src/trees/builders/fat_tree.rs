@@ -1,6 +1,6 @@
 //! Common part of trees of k-ary n-trees: up to a common ancestor, and down from it to all members.
 
-use topology::families::fat_tree::FatTree;
+use topology::views::Hierarchy;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
@@ -21,7 +21,7 @@ pub(super) enum UpPort {
 #[derive(Debug)]
 pub(super) struct Climb {
     pub kind: &'static str,
-    pub tree: FatTree,
+    pub tree: Hierarchy,
     pub up: UpPort,
 }
 

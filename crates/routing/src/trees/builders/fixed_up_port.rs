@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::families::fat_tree::FatTree;
+use topology::views::Hierarchy;
 
 use super::super::error::TreeError;
 use super::Builder;
@@ -26,7 +26,7 @@ impl FixedUpPortSpec {
     ///
     /// # Errors
     /// If there is no such up port.
-    pub(in super::super) fn build(&self, tree: &FatTree) -> Result<impl Builder + 'static, TreeError> {
+    pub(in super::super) fn build(&self, tree: &Hierarchy) -> Result<impl Builder + 'static, TreeError> {
         let most = tree.k() - 1;
         let port = self.port.unwrap_or(most);
         if port > most {

@@ -15,7 +15,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::families::fat_tree::FatTree;
+use topology::views::Hierarchy;
 
 use super::Builder;
 use super::fat_tree::{Climb, UpPort};
@@ -27,7 +27,7 @@ pub struct LeastLoadedParentSpec {}
 
 impl LeastLoadedParentSpec {
     /// Returns the builder on a fat-tree.
-    pub(in super::super) fn build(self, tree: &FatTree) -> impl Builder + 'static {
+    pub(in super::super) fn build(self, tree: &Hierarchy) -> impl Builder + 'static {
         Climb { kind: "least-loaded-parent", tree: tree.clone(), up: UpPort::LeastLoaded }
     }
 }

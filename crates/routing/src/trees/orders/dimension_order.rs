@@ -2,7 +2,7 @@
 //! the classes of `dimension-order` routing, two on a torus (datelines), one on a mesh. Paths are shortest ones, with
 //! one path for each switch and root.
 
-use topology::families::torus::Torus;
+use topology::views::Grid;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
@@ -16,13 +16,13 @@ use crate::{Hop, RouteState, Routing};
 /// Paths in dimension order.
 #[derive(Debug)]
 pub(in crate::trees) struct DimensionOrder {
-    torus: Torus,
+    torus: Grid,
     routing: Box<dyn Routing>,
 }
 
 impl DimensionOrder {
     /// Creates the order on a torus or mesh.
-    pub fn new(torus: &Torus) -> Result<Self, KeyError> {
+    pub fn new(torus: &Grid) -> Result<Self, KeyError> {
         let routing = DimensionOrderSpec { order: None, ties: RingTies::Positive }.build(torus)?;
         Ok(Self { torus: torus.clone(), routing: Box::new(routing) })
     }

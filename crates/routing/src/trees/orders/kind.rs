@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::Topology;
-use topology::families::dragonfly::Dragonfly;
-use topology::families::torus::Torus;
+use topology::{Topology, TopologySpec, View};
 
 use super::Order;
 use super::dimension_order::DimensionOrder;
@@ -39,11 +37,9 @@ impl OrderKind {
     /// Returns the order that suits a topology and a number of edge-disjoint trees. Orders with single paths leave no
     /// wires for a second tree.
     pub fn default_for(topology: &dyn Topology, count: u32) -> Self {
-        match topology.kind() {
-            "torus" | "mesh" if count == 1 => Self::DimensionOrder,
-            "dragonfly" if count == 1 => Self::LocalGlobal,
-            _ => Self::UpDown,
-        }
+        let suits = |order: &Self| order.view().is_some() && topology.views().has(order.view());
+        let own = Self::ALL.into_iter().find(suits).filter(|_| count == 1);
+        own.unwrap_or(Self::UpDown)
     }
 
     /// Returns the order's name in the experiment file.
@@ -56,12 +52,12 @@ impl OrderKind {
         }
     }
 
-    /// Returns the kinds of topology that the order is made for. Empty: it fits all.
-    pub fn families(self) -> &'static [&'static str] {
+    /// Returns the view that the order requires of a topology. `None`: it fits all.
+    pub fn view(self) -> Option<View> {
         match self {
-            Self::DimensionOrder => &["torus", "mesh"],
-            Self::LocalGlobal => &["dragonfly"],
-            Self::UpDown | Self::Hops => &[],
+            Self::DimensionOrder => Some(View::Grid),
+            Self::LocalGlobal => Some(View::Groups),
+            Self::UpDown | Self::Hops => None,
         }
     }
 
@@ -72,23 +68,19 @@ impl OrderKind {
             Self::UpDown => Box::new(UpDown::new(topology)),
             Self::Hops => Box::new(Hops(Arc::clone(topology))),
             Self::DimensionOrder => {
-                let torus = topology.as_any().downcast_ref::<Torus>().ok_or_else(misfit)?;
-                Box::new(DimensionOrder::new(torus).map_err(|_| misfit())?)
+                let grid = topology.views().grid.ok_or_else(misfit)?;
+                Box::new(DimensionOrder::new(grid).map_err(|_| misfit())?)
             }
-            Self::LocalGlobal => {
-                let dragonfly = topology.as_any().downcast_ref::<Dragonfly>().ok_or_else(misfit)?;
-                Box::new(LocalGlobal(dragonfly.clone()))
-            }
+            Self::LocalGlobal => Box::new(LocalGlobal(topology.views().groups.ok_or_else(misfit)?.clone())),
         })
     }
 
     fn misfit(self, topology: &dyn Topology) -> TreeError {
-        let fits = |order: &Self| order.families().is_empty() || order.families().contains(&topology.kind());
         TreeError::OrderMisfit {
             order: self.kind(),
-            wanted: self.families().first().copied().unwrap_or("any"),
+            wanted: self.view().into_iter().flat_map(TopologySpec::kinds_with).next().unwrap_or("any"),
             topology: topology.kind(),
-            fitting: quoted(Self::ALL.into_iter().filter(fits).map(Self::kind)),
+            fitting: quoted(Self::ALL.into_iter().filter(|order| topology.views().has(order.view())).map(Self::kind)),
         }
     }
 }

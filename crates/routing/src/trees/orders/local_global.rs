@@ -6,7 +6,7 @@
 //! With several wires between two groups, or if two global wires make a shorter path than one, that is not always the
 //! smallest depth of all trees.
 
-use topology::families::dragonfly::Dragonfly;
+use topology::views::Groups;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{PortId, RouterId};
 
@@ -17,7 +17,7 @@ use crate::trees::tree::Step;
 
 /// Paths over at most one global channel.
 #[derive(Debug)]
-pub(in crate::trees) struct LocalGlobal(pub Dragonfly);
+pub(in crate::trees) struct LocalGlobal(pub Groups);
 
 /// Global wire out of a group: the router and its global port, and the router that it leads to.
 #[derive(Clone, Copy, Debug)]
@@ -84,8 +84,8 @@ impl LocalGlobal {
 impl Order for LocalGlobal {
     fn levels_on(&self, class: ChannelClass) -> u8 {
         match class {
-            Dragonfly::LOCAL => 2,
-            Dragonfly::GLOBAL => 1,
+            Groups::LOCAL => 2,
+            Groups::GLOBAL => 1,
             _ => 0,
         }
     }

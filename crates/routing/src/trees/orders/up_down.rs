@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use topology::families::fat_tree::FatTree;
 use topology::{ChannelClass, Topology};
 use units::RouterId;
 
@@ -25,7 +24,7 @@ impl UpDown {
     /// Creates the ranks: the levels of a fat-tree, or of a breadth-first search from the router at which the distance
     /// to the farthest router is smallest.
     pub fn new(topology: &Arc<dyn Topology>) -> Self {
-        let levels = match topology.as_any().downcast_ref::<FatTree>() {
+        let levels = match topology.views().hierarchy {
             Some(tree) => {
                 let top = tree.levels() - 1;
                 Levels::of((0..tree.routers()).map(|router| u32::from(top - tree.level(RouterId(router)))).collect())

@@ -4,43 +4,29 @@
 //! Numbering:
 //!
 //! - Node x is attached to router `x / p`; router r is number `r mod a` of group `r / a`.
-//! - Ports 0 to p-1 of a router lead to its nodes, the next to the routers of its group (`group`), the last h to other
-//!   groups (`wiring`). Global port m of router x of a group is the group's global port `x h + m`.
+//! - Ports 0 to p-1 of a router lead to its nodes, the next to the routers of its group (`GroupNetwork`), the last h to
+//!   other groups (`wiring`). Global port m of router x of a group is the group's global port `x h + m`.
 //!
 //! With g = ah + 1 groups there is one wire between any two; with fewer groups there are more.
 //!
 //! The bisection separates the first half of the groups, as they are numbered, from the rest (which has one group more
 //! if g is odd), and counts the wires between them.
 
-pub mod group;
 mod spec;
 mod wiring;
 
-use std::any::Any;
 use std::sync::OnceLock;
 
 use units::{KeyError, NodeId, PortId, RouterId};
 
 use crate::divisor::Divisor;
-use crate::network::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_PORTS, Topology};
-use group::GroupNetwork;
-pub use spec::{Arrangement, DragonflySize, DragonflySpec, GroupKind};
-use wiring::NONE;
+use crate::network::{Topology, Views};
+use crate::views::{GroupNetwork, Groups, GroupsSize};
+use crate::wires::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_PORTS};
+pub use spec::{Arrangement, DragonflySpec, GroupKind};
 
 /// Dragonfly.
-#[derive(Clone, Debug)]
-pub struct Dragonfly {
-    size: DragonflySize,
-    group: GroupNetwork,
-    /// Global port at the other end, by router and global port; `NONE` if the port is unconnected. All global ports are
-    /// numbered router by router.
-    far: Vec<u32>,
-    by_p: Divisor,
-    by_a: Divisor,
-    /// Division by the number of nodes of a group.
-    by_group: Divisor,
-    diameter: OnceLock<u32>,
-}
+pub type Dragonfly = Groups;
 
 impl Dragonfly {
     /// Builds a dragonfly.
@@ -48,7 +34,7 @@ impl Dragonfly {
     /// # Errors
     /// If a size is out of range, if there are more groups than global ports reach, or if `group_dims` does not fit.
     pub fn new(spec: &DragonflySpec) -> Result<Self, KeyError> {
-        let size = DragonflySize::new(spec)?;
+        let size = GroupsSize::new(spec)?;
         let group = GroupNetwork::new(spec, size.a)?;
         let local: u64 = group.dims().iter().map(|&routers| u64::from(routers) - 1).sum();
         let ports = u64::from(size.p) + local + u64::from(size.h);
@@ -73,69 +59,6 @@ impl Dragonfly {
             size,
             group,
         })
-    }
-
-    /// Returns the sizes.
-    #[inline]
-    pub fn size(&self) -> DragonflySize {
-        self.size
-    }
-
-    /// Returns the network inside every group.
-    #[inline]
-    pub fn group(&self) -> &GroupNetwork {
-        &self.group
-    }
-
-    /// Returns a router's group and its number in the group.
-    #[inline]
-    pub fn place(&self, router: RouterId) -> (u32, u32) {
-        self.by_a.split(router.0)
-    }
-
-    /// Returns a node's group and its number in the group.
-    #[inline]
-    pub fn place_of_node(&self, node: NodeId) -> (u32, u32) {
-        self.by_group.split(node.0)
-    }
-
-    /// Returns the number of nodes of a group.
-    pub fn nodes_of_group(&self) -> u32 {
-        self.size.a * self.size.p
-    }
-
-    /// Returns the router with a `number` in a group.
-    #[inline]
-    pub fn router(&self, group: u32, number: u32) -> RouterId {
-        RouterId(group * self.size.a + number)
-    }
-
-    /// Returns a router's port to a node, given the node's number on the router.
-    #[inline]
-    pub fn node_port(&self, number: u32) -> PortId {
-        PortId(number as u16)
-    }
-
-    /// Returns a router's port into its group, given the port's number in the group's network.
-    #[inline]
-    pub fn local_port(&self, number: u16) -> PortId {
-        PortId(self.size.p as u16 + number)
-    }
-
-    /// Returns a router's global port. `number` is from 0 to h-1.
-    #[inline]
-    pub fn global_port(&self, number: u32) -> PortId {
-        PortId((self.size.p + u32::from(self.group.ports()) + number) as u16)
-    }
-
-    /// Returns the router at the other end of a global port, and its global port there; `None` if the port is
-    /// unconnected.
-    #[inline]
-    pub fn across(&self, router: RouterId, number: u32) -> Option<(RouterId, u32)> {
-        match self.far[(router.0 * self.size.h + number) as usize] {
-            NONE => None,
-            far => Some((RouterId(far / self.size.h), far % self.size.h)),
-        }
     }
 
     /// Iterates over the routers wired to a router.
@@ -289,18 +212,7 @@ impl Topology for Dragonfly {
         vec![group, number]
     }
 
-    fn groups(&self) -> Option<u32> {
-        Some(self.size.g)
+    fn views(&self) -> Views<'_> {
+        Views { groups: Some(self), ..Views::default() }
     }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-impl Dragonfly {
-    /// Class of the channels within groups.
-    pub const LOCAL: ChannelClass = ChannelClass(2);
-    /// Class of the channels between groups.
-    pub const GLOBAL: ChannelClass = ChannelClass(3);
 }

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::KeyError;
 
-use crate::network::{MAX_NODES, MAX_PORTS, MAX_ROUTERS, product};
 use crate::shorthand::{Settings, short};
+use crate::views::{GroupNetwork, GroupsSize};
+use crate::wires::{MAX_NODES, MAX_PORTS, MAX_ROUTERS, product};
 
 /// Dragonfly: groups of routers that are wired to one another, and global wires between all groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -112,20 +113,7 @@ pub enum Arrangement {
     Circulant,
 }
 
-/// Sizes of a dragonfly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DragonflySize {
-    /// Nodes on each router.
-    pub p: u32,
-    /// Routers of each group.
-    pub a: u32,
-    /// Global ports of each router.
-    pub h: u32,
-    /// Number of groups.
-    pub g: u32,
-}
-
-impl DragonflySize {
+impl GroupsSize {
     /// Computes the sizes of a spec.
     pub(super) fn new(spec: &DragonflySpec) -> Result<Self, KeyError> {
         let limit = u64::from(MAX_PORTS);
@@ -152,5 +140,28 @@ impl DragonflySize {
         let routers = product([u64::from(a), wanted], MAX_ROUTERS).ok_or_else(|| large("routers", MAX_ROUTERS))?;
         product([u64::from(routers), u64::from(p)], MAX_NODES).ok_or_else(|| large("nodes", MAX_NODES))?;
         Ok(Self { p, a, h, g: wanted as u32 })
+    }
+}
+
+impl GroupNetwork {
+    /// Builds the network of `a` routers from its spec.
+    pub(super) fn new(spec: &DragonflySpec, a: u32) -> Result<Self, KeyError> {
+        let error = |message: String| Err(KeyError::new("group_dims", message));
+        match (spec.group, spec.group_dims) {
+            (GroupKind::FullMesh, None) => Ok(Self { dims: [a, 1] }),
+            (GroupKind::FullMesh, Some(_)) => {
+                error("`group_dims` goes with group = \"flattened-butterfly\"; a full mesh has no dimensions".into())
+            }
+            (GroupKind::FlattenedButterfly, None) => {
+                let rows = (1..=a.isqrt()).rev().find(|rows| a.is_multiple_of(*rows)).unwrap_or(1);
+                Ok(Self { dims: [a / rows, rows] })
+            }
+            (GroupKind::FlattenedButterfly, Some([x, y])) if x.checked_mul(y) == Some(u64::from(a)) => {
+                Ok(Self { dims: [x as u32, y as u32] })
+            }
+            (GroupKind::FlattenedButterfly, Some([x, y])) => {
+                error(format!("`group_dims` is [{x}, {y}]; their product must be the {a} routers of a group"))
+            }
+        }
     }
 }

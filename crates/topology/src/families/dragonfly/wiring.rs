@@ -15,10 +15,8 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use units::Draw;
 
-use super::spec::{Arrangement, DragonflySize};
-
-/// Far end of an unconnected global port.
-pub(super) const NONE: u32 = u32::MAX;
+use super::spec::Arrangement;
+use crate::views::{GroupsSize, NONE};
 
 impl Arrangement {
     /// Returns the group that a port of a round leads to, and the port at its other end, among `g` groups.
@@ -43,8 +41,8 @@ fn offset(g: u32, port: u32) -> u32 {
 }
 
 /// Returns the other end of every global port. Global ports are numbered router by router.
-pub(super) fn wires(size: DragonflySize, arrangement: Arrangement, seed: Option<u64>) -> Vec<u32> {
-    let DragonflySize { a, h, g, .. } = size;
+pub(super) fn wires(size: GroupsSize, arrangement: Arrangement, seed: Option<u64>) -> Vec<u32> {
+    let GroupsSize { a, h, g, .. } = size;
     let (of_group, round) = (a * h, g - 1);
     let full = of_group / round * round;
     let left = of_group - full;

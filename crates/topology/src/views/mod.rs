@@ -1,0 +1,11 @@
+//! Views: optional properties of topologies, with the closed forms that routings read at every hop. A family with such
+//! wiring is that view, or holds it.
+
+mod grid;
+mod groups;
+mod hierarchy;
+
+pub use grid::Grid;
+pub(crate) use groups::NONE;
+pub use groups::{GroupNetwork, Groups, GroupsSize};
+pub use hierarchy::Hierarchy;
