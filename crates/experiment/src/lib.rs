@@ -22,7 +22,8 @@ pub use language::{ExperimentLanguage, FILE_KEYS, Point, reference, schema};
 pub use nic::NicSpec;
 pub use place::{MappedSpec, Place, PlaceSpec};
 pub use spec::{
-    Detours, ExperimentSpec, LinkClassSpec, LinkSpec, MeasureSpec, NodeSpec, NoisePhase, NoiseSpec, Search, WarmUp,
+    Detours, ExperimentSpec, LinkClassSpec, LinkSpec, MeasureSpec, Model, NodeSpec, NoisePhase, NoiseSpec, Search,
+    SimulationSpec, WarmUp,
 };
 pub use workload::{
     ApplicationSpec, CollectiveOperation, CollectiveTrafficSpec, Collectives, ExchangeSpec, Execution, GroupsKind,

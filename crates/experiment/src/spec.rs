@@ -62,6 +62,9 @@ pub struct ExperimentSpec {
     /// Several workloads that share the network. Replaces `[workload]` and `[placement]`.
     #[serde(default, rename = "job", skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobSpec>,
+    /// Simulation of the network.
+    #[serde(default, skip_serializing_if = "SimulationSpec::is_default")]
+    pub simulation: SimulationSpec,
     /// Length of the simulation and precision of its results.
     #[serde(default)]
     pub measure: MeasureSpec,
@@ -242,6 +245,31 @@ pub enum NoisePhase {
 }
 
 impl NodeSpec {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Simulation of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SimulationSpec {
+    /// Network model. Default: `"delay"` for `topology.kind = "flat"`, otherwise `"packet"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Model>,
+}
+
+/// Network model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// Packets through the channels, buffers and arbiters of routers. Needs a topology with routers.
+    Packet,
+    /// Whole messages at one delay and one bandwidth. Needs `topology.kind = "flat"`.
+    Delay,
+}
+
+impl SimulationSpec {
     fn is_default(&self) -> bool {
         *self == Self::default()
     }

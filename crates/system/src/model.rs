@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::mpi::collectives::CollectiveBackend;
 use units::KeyError;
 
-use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
+use ::experiment::{ExperimentSpec, JobSpec, Model, WorkloadSpec};
 use ::network::{DelayModel, Feature, NetworkModel, PacketModel};
 use ::topology::TopologySpec;
 use ::traffic::pacers::PacerSpec;
@@ -21,7 +21,8 @@ pub const NO_CHANNELS: &str = "a flat network has no channels between routers, a
 pub const NO_SWITCHES: &str = "a flat network has no switches that could carry out collective operations: choose another kind of \
                                       topology, or another algorithm than `in-switch`";
 
-/// Returns the network model of a point. The one match over models.
+/// Returns the network model of a point. The one match over models. A topology goes with one model; [`check`] refuses
+/// the other.
 pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
     match spec.topology.topology {
         TopologySpec::Flat(_) => Arc::new(DelayModel),
@@ -35,7 +36,7 @@ pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
 /// If a key has no meaning in the model. The error names the first such key.
 pub(crate) fn check(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Result<(), KeyError> {
     let lacks = |feature: Feature| !model.has(feature);
-    let found = lacks(Feature::Routes).then(|| routes(spec)).flatten();
+    let found = chosen(spec).or_else(|| lacks(Feature::Routes).then(|| routes(spec)).flatten());
     let found = found.or_else(|| lacks(Feature::Packets).then(|| packets(spec)).flatten());
     let found = found.or_else(|| lacks(Feature::Queues).then(|| queues(spec)).flatten());
     found.map_or(Ok(()), |(key, message)| Err(KeyError::new(key, message)))
@@ -43,6 +44,21 @@ pub(crate) fn check(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Result<(
 
 /// Key and message of an error.
 type Wrong = (String, String);
+
+/// Refuses a model that does not go with the topology.
+fn chosen(spec: &ExperimentSpec) -> Option<Wrong> {
+    let message = match (spec.simulation.model?, &spec.topology.topology) {
+        (Model::Packet, TopologySpec::Flat(_)) => {
+            "\"packet\" needs routers, and a flat network has none: choose another kind of topology, or leave it out"
+        }
+        (Model::Delay, topology) if !matches!(topology, TopologySpec::Flat(_)) => {
+            "\"delay\" has one delay between all nodes, and here each path has a different one: `topology.kind = \"flat\"` \
+             is the topology of this model"
+        }
+        _ => return None,
+    };
+    Some(("simulation.model".to_owned(), message.to_owned()))
+}
 
 fn routes(spec: &ExperimentSpec) -> Option<Wrong> {
     let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("a flat network has {what}; leave it out")));

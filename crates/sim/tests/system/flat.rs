@@ -208,6 +208,21 @@ fn threads_change_nothing() {
 }
 
 #[test]
+fn the_model_of_a_topology_may_be_named() {
+    // Would catch a name that changes the result, and a delay model on routers that silently gives way to packets.
+    let incast = experiment(r#"{ kind = "incast" }"#, NIC);
+    let named = format!("{incast}\nsimulation.model = \"delay\"");
+    assert_eq!(digest(&incast, 1), digest(&named, 1));
+    let torus = named.replace(r#"kind = "flat", nodes = 64"#, r#"kind = "torus", dims = [8, 8]"#);
+    let load = |text: &str| Experiment::load(text, "test.toml", Path::new("."), &[]).unwrap();
+    let found = load(&torus);
+    let refused = System::build(&found.points()[0].spec, Path::new(".")).unwrap_err();
+    assert_eq!(refused.key, "simulation.model");
+    let packets = load(&torus.replace(r#"model = "delay""#, r#"model = "packet""#));
+    assert!(System::build(&packets.points()[0].spec, Path::new(".")).is_ok());
+}
+
+#[test]
 fn what_has_no_meaning_is_refused_at_its_key() {
     // Would catch a key that is ignored.
     let program = r#"{ kind = "incast" }"#;
@@ -217,6 +232,7 @@ fn what_has_no_meaning_is_refused_at_its_key() {
         (r#"router = { kind = "input-queued" }"#, "", "router"),
         (r#"node = { receive_buffer = "64 KiB" }"#, "", "node.receive_buffer"),
         (r#"measure = { series = "1 us" }"#, "", "measure.series"),
+        (r#"simulation = { model = "packet" }"#, "", "simulation.model"),
         ("", r#"delay = "700 ns", injection = { delay = "1 ns" }"#, "link.injection"),
         ("", traffic, "workload.kind"),
         ("", r#"workload = { kind = "exchange", packet_size = "1 KiB" }"#, "workload.packet_size"),
