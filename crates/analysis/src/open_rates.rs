@@ -17,6 +17,7 @@ use ::system::Job;
 use ::system::Progress;
 use ::system::SATURATED_BELOW;
 use ::system::System;
+use ::traffic::InjectionSpec;
 
 /// Throughput of a port whose input is one FIFO under uniform traffic, as a share of its bandwidth: 2 - sqrt 2 (Karol,
 /// Hluchyj and Morgan 1987).
@@ -29,7 +30,8 @@ pub(crate) struct OpenRates {
     pub packet_hops: f64,
     /// Share of the offered load that is accepted, at most 1.
     pub carried: f64,
-    /// Load that saturates the network, relative to the offered load.
+    /// Load that saturates the network, relative to the offered load. Infinite for backlogged sources: they generate a
+    /// message when they can send it, so that no load saturates them.
     pub margin: f64,
 }
 
@@ -61,15 +63,23 @@ pub(crate) fn of(system: &System) -> Option<Vec<Option<OpenRates>>> {
     };
     let loads: Vec<(ChannelLoads, f64)> = (0..system.jobs.len()).map(own).collect::<Option<_>>()?;
     let demands = demands(system, &loads);
-    let of = |(job, (loads, credits)): (&Job, &(ChannelLoads, f64))| {
+    let of = |(number, (job, (loads, credits))): (usize, (&Job, &(ChannelLoads, f64)))| {
         is_traffic(job).then(|| {
             let fullest = demands.iter().zip(&loads.load).filter(|&(_, &own)| own > 0.0);
             let fullest = fullest.map(|(&demand, _)| demand).fold(0.0, f64::max);
-            let margin = (heads(system, job) / fullest).min(credits / job.workload.load());
-            OpenRates { packet_hops: packet_hops(system, job, loads), carried: margin.min(1.0), margin }
+            let most = (heads(system, job) / fullest).min(credits / job.workload.load());
+            let margin = if is_backlogged(system, number) { f64::INFINITY } else { most };
+            OpenRates { packet_hops: packet_hops(system, job, loads), carried: most.min(1.0), margin }
         })
     };
-    Some(system.jobs.iter().zip(&loads).map(of).collect())
+    Some(system.jobs.iter().zip(&loads).enumerate().map(of).collect())
+}
+
+/// Whether the sources of a job always have a message.
+fn is_backlogged(system: &System, job: usize) -> bool {
+    let of_job = system.spec.jobs.get(job).map(|own| &own.workload);
+    let workload = of_job.or(system.spec.workload.as_ref());
+    workload.and_then(|own| own.injection()).is_some_and(|(injection, _)| injection == InjectionSpec::Backlogged)
 }
 
 /// Returns the demand of all jobs on each channel, as a share of the channel's bandwidth.

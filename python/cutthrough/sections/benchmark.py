@@ -167,8 +167,8 @@ class Bcast(Section, tag=("kind", "bcast")):
     sizes: Sequence[Size] | None = key("""Sizes of the buffer; one row each. Default: 0 B and the powers of two up to 4
         MiB.""")
     repetitions: int | None = key("Measured broadcasts for each size (from 1 to 1000000; default 10).")
-    warm_up: int | None = key("""Unmeasured warm-up broadcasts for each size, before the measured ones (from 0 to
-        1000000; default 1).""")
+    warm_up: int | None = key("""Unmeasured warm-up broadcasts for each size, before the measured ones. If it is not 0
+        and the root changes, each measured root has one at least (from 0 to 1000000; default 1).""")
     algorithm: (
         Literal[
             "auto",

@@ -12,7 +12,7 @@ from cutthrough.sections.base import Section, key
 from cutthrough.sections.jobs import InSwitch, Job
 from cutthrough.sections.nic import CHOICE as NIC
 from cutthrough.sections.placement import CHOICE as PLACEMENT
-from cutthrough.sections.plain import Link, Measure, Node, Range
+from cutthrough.sections.plain import Link, Measure, Node, Range, Simulation
 from cutthrough.sections.router import CHOICE as ROUTER
 from cutthrough.sections.routing import CHOICE as ROUTING
 from cutthrough.sections.topology import CHOICE as TOPOLOGY
@@ -49,6 +49,7 @@ class File(Section):
         "workload": WORKLOAD,
         "placement": PLACEMENT,
         "job": Job,
+        "simulation": Simulation,
         "measure": Measure,
     }
 
@@ -65,6 +66,7 @@ class File(Section):
     workload: WorkloadKind | Open | None = key("Messages and their times.")
     placement: PlacementKind | Open | None = key("Placement of tasks on nodes.")
     job: list[Job] = key("Several workloads that share the network. Replaces `[workload]` and `[placement]`.", list)
+    simulation: Simulation | None = key("Simulation of the network.")
     measure: Measure | None = key("Length of the simulation and precision of its results.")
     include: str | Sequence[str] | None = key("""File, or list of files, that this file starts from, relative to its
         folder. Entries of this file override theirs. A later file overrides an earlier one, table by table; lists,

@@ -37,6 +37,7 @@ __all__ = [
     "Rails",
     "Range",
     "Registration",
+    "Simulation",
     "Streaming",
 ]
 
@@ -300,6 +301,14 @@ class Late(Section):
     law: Literal["fixed", "uniform", "exponential"] | None = key("Distribution of the delay (default `fixed`).")
     members: int | None = key("""Number of late members in each operation. They are drawn anew for each operation.
         Default: all members (from 1 to 4294967295).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Simulation(Section):
+    """Simulation of the network."""
+
+    model: Literal["packet", "delay"] | None = key("""Network model. Default: `"delay"` for `topology.kind = "flat"`,
+        otherwise `"packet"`.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

@@ -34,7 +34,7 @@ error: unknown section [lnk]
 8 | [lnk]
   |  ^^^
   |
-  = allowed: title, seed, topology, link, router, routing, nic, node, in_switch, workload, placement, job, measure, include, exclude, seeds, sweep
+  = allowed: title, seed, topology, link, router, routing, nic, node, in_switch, workload, placement, job, simulation, measure, include, exclude, seeds, sweep
   = help: did you mean `link`?"#,
     );
 }
