@@ -53,7 +53,7 @@ def test_a_row_of_a_broadcast_is_that_of_its_size_alone(preset: str, root: int |
     """Catches a row that registers memory or connects for the first time, for itself or for the row after it."""
 
     def rows(*sizes: int, repetitions: int = 10) -> list[float]:
-        benchmark = {"kind": "bcast", "algorithm": "linear", "sizes": [f"{size} B" for size in sizes]}
+        benchmark: dict[str, Any] = {"kind": "bcast", "algorithm": "linear", "sizes": [f"{size} B" for size in sizes]}
         benchmark |= {"repetitions": repetitions} | ({} if root is None else {"root": root})
         results = ct.run(
             topology={"kind": "single-switch", "ports": 4},
