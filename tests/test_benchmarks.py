@@ -61,7 +61,7 @@ def test_a_row_of_a_broadcast_is_that_of_its_size_alone(preset: str, root: int |
             nic={"kind": preset},
             workload={"kind": "benchmark", "benchmark": benchmark, "packet_size": "4 KiB"},
         )
-        return [row["time_mean_ns"] for row in results[0]["benchmark"]["rows"]]
+        return [row["time_mean_ns"] for row in results[0]["benchmark_rows"]]
 
     after, alone = rows(20481, 20482), rows(20482)
     assert after[1] == pytest.approx(alone[0], rel=0.02)
