@@ -200,27 +200,20 @@ impl Programs for Timed {
     }
 
     fn each_size(&self, visit: &mut dyn FnMut(u64, u64)) {
-        let ranks = u64::from(self.ranks);
         let symmetric = self.symmetric();
-        if symmetric.contains(&true) {
+        let last = if self.is_symmetric() { 1 } else { self.ranks };
+        for rank in 0..last {
             let mut own = symmetric.iter();
-            self.each_sending(0, &mut |sending, times| {
-                if own.next() == Some(&true) {
-                    self.sizes_in(&sending, &mut |bytes, n| {
-                        visit(bytes, n.saturating_mul(times).saturating_mul(ranks))
-                    });
-                }
+            self.each_sending(rank, &mut |sending, times| {
+                // The first rank stands for all ranks that send alike.
+                let ranks = match (own.next(), rank) {
+                    (Some(true), 0) => self.ranks,
+                    (Some(true), _) => return,
+                    _ => 1,
+                };
+                let times = times.saturating_mul(u64::from(ranks));
+                self.sizes_in(&sending, &mut |bytes, n| visit(bytes, n.saturating_mul(times)));
             });
-        }
-        if symmetric.is_empty() || symmetric.contains(&false) {
-            for rank in 0..self.ranks {
-                let mut own = symmetric.iter();
-                self.each_sending(rank, &mut |sending, times| {
-                    if own.next() != Some(&true) {
-                        self.sizes_in(&sending, &mut |bytes, n| visit(bytes, n * times));
-                    }
-                });
-            }
         }
     }
 

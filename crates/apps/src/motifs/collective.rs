@@ -254,14 +254,6 @@ impl Programs for CollectiveProgram {
         });
     }
 
-    fn each_size(&self, visit: &mut dyn FnMut(u64, u64)) {
-        let ranks = u64::from(self.ranks);
-        match self.is_symmetric() {
-            true => self.sizes_of(0, &mut |bytes, count| visit(bytes, count.saturating_mul(ranks))),
-            false => (0..self.ranks).for_each(|rank| self.sizes_of(rank, visit)),
-        }
-    }
-
     fn is_symmetric(&self) -> bool {
         let own = self.groups.communicator(0);
         own.len() == self.ranks && self.call.is_symmetric(&own)

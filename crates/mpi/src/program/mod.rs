@@ -318,7 +318,11 @@ pub trait Programs: Debug + Send + Sync {
     /// Visits the sizes of the messages of all ranks, in bytes, each with a number of messages. A size may be visited
     /// more than once.
     fn each_size(&self, visit: &mut dyn FnMut(u64, u64)) {
-        (0..self.ranks()).for_each(|rank| self.sizes_of(rank, visit));
+        let ranks = u64::from(self.ranks());
+        match self.is_symmetric() {
+            true => self.sizes_of(0, &mut |bytes, count| visit(bytes, count.saturating_mul(ranks))),
+            false => (0..self.ranks()).for_each(|rank| self.sizes_of(rank, visit)),
+        }
     }
     /// Whether all ranks send equal numbers of messages of equal sizes. `false` if unknown.
     fn is_symmetric(&self) -> bool {

@@ -1,6 +1,8 @@
 //! Estimates before a run against the run, and their cost.
 
-use mpi::program::Sizes;
+use std::ops::Range;
+
+use mpi::program::{Programs, Sizes};
 use sim::{Check, analyze, check};
 
 use crate::common::{build, result};
@@ -88,6 +90,20 @@ fn load_at_the_bound_does_not_converge() {
     assert!(warns(&near) && near.seconds == near.seconds_most);
 }
 
+/// Checks the sizes of the messages of all ranks against those of each. Returns whether all ranks send alike.
+fn sizes_are_those_of_each(programs: &dyn Programs, text: &str) -> bool {
+    let of = |ranks: Range<u32>| {
+        let mut sizes = Sizes::default();
+        ranks.for_each(|rank| programs.sizes_of(rank, &mut |bytes, count| sizes.add(bytes, count)));
+        sizes.settle();
+        sizes
+    };
+    assert_eq!(Sizes::of(programs), of(0..programs.ranks()), "{text}");
+    let is_symmetric = programs.is_symmetric();
+    assert!(!is_symmetric || (1..programs.ranks()).all(|rank| of(rank..rank + 1) == of(0..1)), "{text}");
+    is_symmetric
+}
+
 #[test]
 fn sizes_of_all_ranks_are_those_of_each() {
     // Would catch an algorithm that is taken for symmetric although a rank sends more or other messages.
@@ -112,28 +128,16 @@ fn sizes_of_all_ranks_are_those_of_each() {
                 let program = format!(
                     r#"{{ kind = "program", program = {{ kind = "collective", operation = "{operation}", algorithm = "{algorithm}", size = "{size}" }} }}"#
                 );
+                let benchmark = format!(
+                    r#"{{ kind = "benchmark", benchmark = {{ kind = "{operation}", algorithm = "{algorithm}", sizes = ["{size}"] }} }}"#
+                );
                 let kind = format!(r#"{{ kind = "flat", nodes = {nodes} }}"#);
-                let Ok(system) = build(&experiment(&kind, &program, "")) else { continue };
-                let programs = &**system.jobs[0].workload.programs().unwrap();
-                let of = |rank: u32| {
-                    let mut sizes = Sizes::default();
-                    programs.sizes_of(rank, &mut |bytes, count| sizes.add(bytes, count));
-                    sizes.settle();
-                    sizes
-                };
-                let mut all = Sizes::default();
-                (0..programs.ranks())
-                    .for_each(|rank| programs.sizes_of(rank, &mut |bytes, count| all.add(bytes, count)));
-                all.settle();
-                assert_eq!(Sizes::of(programs), all, "{operation} {algorithm} {nodes} {size}");
-                if programs.is_symmetric() {
-                    symmetric += 1;
-                    assert!(
-                        (1..programs.ranks()).all(|rank| of(rank) == of(0)),
-                        "{operation} {algorithm} {nodes} {size}"
-                    );
-                } else {
-                    other += 1;
+                for workload in [program, benchmark] {
+                    let Ok(system) = build(&experiment(&kind, &workload, "")) else { continue };
+                    match sizes_are_those_of_each(&**system.jobs[0].workload.programs().unwrap(), &workload) {
+                        true => symmetric += 1,
+                        false => other += 1,
+                    }
                 }
             }
         }
