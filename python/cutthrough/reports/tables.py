@@ -429,7 +429,7 @@ def channels_table(loads: ChannelLoads) -> Fitted:
     rows = loads.by_direction()
     names = [name for name in (loads.quantity, loads.reference) if name]
     columns = [
-        Column("class of channels", [row["class"] for row in rows], is_text=True),
+        Column("class", [row["class"] for row in rows], is_text=True),
         Column("channels", [f"{row['channels']:,}" for row in rows], 1),
     ]
     for part, rank in (("mean", 2), ("max", 0)):
