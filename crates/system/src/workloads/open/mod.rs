@@ -11,7 +11,7 @@
 //! known.
 
 mod operations;
-mod run_state;
+mod sampler;
 mod synthetic;
 
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use traffic::{InjectionSpec, PlacedPattern, Placement};
 use units::{NodeId, Time};
 
 use super::Open;
-use super::run_state::OpenRun;
-use crate::workloads::steady::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP};
+use super::sampler::OpenSampler;
+use crate::workloads::steady::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP, SteadyRun};
 use crate::workloads::{RunContext, RunLength, Workload, WorkloadRun};
 use ::experiment::{MeasureSpec, WarmUp};
 use ::network::traffic::Multicasts;
@@ -124,6 +124,6 @@ impl Workload for Open {
     }
 
     fn start(&self, context: &RunContext) -> Box<dyn WorkloadRun> {
-        Box::new(OpenRun::new(self.clone(), context.clone()))
+        Box::new(SteadyRun::new(OpenSampler::new(self.clone(), context.clone())))
     }
 }

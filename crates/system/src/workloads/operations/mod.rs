@@ -2,7 +2,7 @@
 //! begun at a rate.
 //!
 //! The operations run as a program of ranks (`program`), so that routers or messages carry them out as in any program,
-//! with the windows, limits and checks of programs. They are measured like open traffic (`run_state`): warm up, measure
+//! with the windows, limits and checks of programs. They are measured like open traffic (`steady`): warm up, measure
 //! until the mean time of operations is precise, then wait for the operations that began in the measured interval,
 //! under continued load.
 //!
@@ -15,7 +15,7 @@
 mod counters;
 mod described;
 mod program;
-mod run_state;
+mod sampler;
 
 use std::sync::Arc;
 
@@ -31,12 +31,13 @@ use units::{KeyError, KeyResult, NodeId, TaskId, Time};
 use super::build_context::BuildContext;
 use super::open::{batch_length, extent};
 use super::ranks::{LimitedGroups, Measured, NodeProcessors, OperationVolumes, Ranks};
+use super::steady::SteadyRun;
 use super::{RunContext, RunLength, Workload, WorkloadRun};
 use ::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, MeasureSpec};
 use ::network::{Network, Packets};
 use described::GroupOperations;
 use program::{GroupSet, TimedGroup, TimedGroups};
-use run_state::OperationsRun;
+use sampler::OperationsSampler;
 
 /// Mean number of operations in a batch.
 const OPERATIONS_A_BATCH: f64 = 64.0;
@@ -171,7 +172,7 @@ impl Workload for GroupOperations {
     }
 
     fn start(&self, context: &RunContext) -> Box<dyn WorkloadRun> {
-        Box::new(OperationsRun::new(self, context))
+        Box::new(SteadyRun::new(OperationsSampler::new(self, context)))
     }
 
     fn groups(&self) -> Vec<Vec<NodeId>> {
