@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::connections::ConnectionParams;
 use crate::inbound::Envelope;
 use crate::memory::MemoryParams;
-use crate::nic::{PartParams, PerByte};
+use crate::nic::{PartParams, Passage, PerByte};
 use crate::processor::ProcessorParams;
 use crate::rails::RailParams;
 use crate::registration::RegistrationParams;
-use crate::wire::MessageInTransit;
+use crate::transit::MessageInTransit;
 
 /// Side that moves the data in the rendezvous protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -298,9 +298,15 @@ pub trait HostContext {
     fn alarm(&mut self, at: u64);
     /// Announces a message to the executor of another node of the machine, before any packet of it can arrive there.
     fn announce(&mut self, node: u32, envelope: Envelope);
-    /// Passes a message to the executor of another node before it arrives there (`Executor::take_in`). Called only on
-    /// networks that carry messages whole (`Executor::use_wire`).
-    fn carry(&mut self, _node: u32, _flight: MessageInTransit) {
+    /// Sends bytes from a node of this executor, in its numbering, at the times at which the first and the last of them
+    /// have come to the network. Returns the times of their arrival. This method and the next two are called only on
+    /// networks that carry messages whole (`Executor::carry_whole`).
+    fn transmit(&mut self, _node: usize, _bytes: u64, at: Passage) -> Passage {
         debug_assert!(false, "a network of packets carries no whole messages");
+        at
     }
+    /// Passes a message to the executor of another node before it arrives there (`Executor::take_in`).
+    fn carry(&mut self, _node: u32, _message: MessageInTransit) {}
+    /// Counts bytes that have arrived, with the time since they were handed over, in picoseconds.
+    fn count_arrival(&mut self, _bytes: u64, _latency: u64) {}
 }

@@ -33,8 +33,8 @@ mod report;
 mod slab;
 mod table;
 mod trace;
+mod transit;
 mod unexpected;
-mod wire;
 
 pub use queues::time_of;
 
@@ -55,7 +55,7 @@ pub use keys::{
 pub use local_ranks::LocalRanks;
 pub use matching::Searches;
 pub use memory::MemoryParams;
-pub use nic::{BusParams, DmaParams, GapParams, PartParams, PerByte};
+pub use nic::{BusParams, DmaParams, GapParams, PartParams, Passage, PerByte};
 pub use noise::NoiseParams;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use rails::{RailParams, RailPolicy, Stripe, stripes};
@@ -64,4 +64,4 @@ pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use trace::{
     Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,
 };
-pub use wire::{Carried, MessageInTransit, WireParams};
+pub use transit::MessageInTransit;

@@ -14,7 +14,6 @@ pub mod traffic;
 
 pub use delay::DelayModel;
 pub use feature::Feature;
-pub use host::WireParams;
 pub use machine::{Machine, PacketMachine};
 pub use model::{MachineJob, MachineRun, NetworkModel};
 pub use network::{Network, Packets};

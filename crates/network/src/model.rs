@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use fabric::catalogue::RouterSpec;
 use fabric::{Grain, Plan};
-use host::WireParams;
 use traffic::Placement;
 
 use crate::feature::Feature;
@@ -22,16 +21,13 @@ pub trait NetworkModel: Debug + Send + Sync {
     fn has(&self, feature: Feature) -> bool {
         self.features().contains(&feature)
     }
-    /// Returns the links over which executors of ranks send whole messages, in picoseconds. None if executors hand over
-    /// packets.
-    fn wire(&self, plan: &Plan) -> Option<WireParams>;
     /// Builds the machine of a network at time 0.
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine>;
 }
 
 /// Job on a machine.
 pub struct MachineJob<'a> {
-    /// Period in which the job sends, in ticks.
+    /// Period in which the job may send, in ticks.
     pub span: Span,
     /// Placement of its ranks or tasks.
     pub placement: &'a Placement,

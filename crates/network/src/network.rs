@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabric::Plan;
-use host::{GroupParams, WireParams};
+use host::GroupParams;
 use routing::Routing;
 use routing::trees::Trees;
 use topology::{ChannelClass, Endpoint, Topology};
@@ -32,8 +32,6 @@ impl Packets {
 pub struct Network {
     /// Features of the network model.
     pub features: &'static [Feature],
-    /// Links over which executors of ranks send whole messages. None if executors hand over packets.
-    pub wire: Option<WireParams>,
     /// Topology.
     pub topology: Arc<dyn Topology>,
     /// Routing.

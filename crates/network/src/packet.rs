@@ -10,7 +10,6 @@ use fabric::{
     Actions, ArrivedMessage, Batch, ChannelUse, Counters, Fabric, Ledger, MOST_TRANSMISSIONS, Mail, MessageKey,
     Partition, PartitionMap, Plan, Transmission, WaitingPacket, WithRouters, WorkerContext,
 };
-use host::WireParams;
 use topology::ChannelSource;
 use units::Time;
 
@@ -33,10 +32,6 @@ pub struct PacketModel;
 impl NetworkModel for PacketModel {
     fn features(&self) -> &'static [Feature] {
         &[Feature::Packets, Feature::Routes, Feature::Queues, Feature::ReceiverLinks]
-    }
-
-    fn wire(&self, _plan: &Plan) -> Option<WireParams> {
-        None
     }
 
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {

@@ -104,8 +104,8 @@ impl System {
         let direct = if spec.measure.messages { direct_routing(&*topology, &routing) } else { Ok(None) }
             .at_key("measure.messages")?;
         let group = crate::groups::params(&spec.in_switch, plan.groups());
-        let (features, wire) = (model.features(), model.wire(&plan));
-        let network = Network { features, wire, topology, routing, direct, plan: Arc::new(plan), packet, group };
+        let (features, plan) = (model.features(), Arc::new(plan));
+        let network = Network { features, topology, routing, direct, plan, packet, group };
         let mut first_group = 0;
         let finish = |job: JobBuilder| {
             let first = first_group;

@@ -99,7 +99,7 @@ impl Executor {
 
     /// Returns the number of operations, and messages or progressions, held at present.
     pub fn outstanding(&self) -> usize {
-        let compact = self.wire.as_ref().map_or(0, |wire| wire.in_transit.len() + wire.passing.len());
+        let compact = self.transit.as_ref().map_or(0, |transit| transit.compact.len() + transit.passing.len());
         self.sends.len()
             + self.receives.len()
             + self.arrivals.len()
@@ -112,7 +112,7 @@ impl Executor {
     /// Returns the largest number of operations, and messages or progressions, held so far. The maxima of the kinds may
     /// be at different times.
     pub fn places(&self) -> usize {
-        let compact = self.wire.as_ref().map_or(0, |wire| wire.in_transit.places() + wire.passing.places());
+        let compact = self.transit.as_ref().map_or(0, |transit| transit.compact.places() + transit.passing.places());
         self.sends.places()
             + self.receives.places()
             + self.arrivals.places()

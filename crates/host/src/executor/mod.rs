@@ -65,8 +65,8 @@ use crate::registration::Registrations;
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
 use crate::trace::Trace;
+use crate::transit::Transit;
 use crate::unexpected::UnexpectedBytes;
-use crate::wire::Wire;
 
 /// Send that has started.
 #[derive(Clone, Copy, Debug)]
@@ -207,8 +207,8 @@ pub struct Executor {
     pending: Pending,
     queues: Queues,
     rails: Rails,
-    /// Links of nodes, if messages are carried whole.
-    wire: Option<Wire>,
+    /// Messages in transit, if the network carries them whole.
+    transit: Option<Transit>,
     /// Members of groups whose operations switches carry out, if there are any.
     groups: Option<Box<groups::Memberships>>,
     /// Whether messages can be compact (`protocol/compact`).
@@ -270,7 +270,7 @@ impl Executor {
             pending: Pending::default(),
             queues: Queues::new(sources),
             rails: Rails::new(interface.rails, placed.nodes()),
-            wire: None,
+            transit: None,
             groups: None,
             compact: false,
             may_probe: programs.may_probe(),
@@ -445,7 +445,7 @@ impl Executor {
             return self.act(op, event, now, around);
         }
         self.pending.push(at, op, event);
-        if self.wire.is_none() {
+        if self.transit.is_none() {
             self.set_alarm(at, around);
         }
     }

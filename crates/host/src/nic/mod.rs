@@ -39,8 +39,8 @@ pub use bus::BusParams;
 pub use dma::DmaParams;
 pub use gap::GapParams;
 pub(crate) use room::Rooms;
-pub use server::PerByte;
-pub(crate) use server::{Fragment, Passage, Stream};
+pub(crate) use server::{Fragment, Stream};
+pub use server::{Passage, PerByte};
 
 use bus::Bus;
 use dma::Engines;

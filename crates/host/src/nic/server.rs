@@ -89,10 +89,12 @@ pub(crate) struct Fragment {
     pub is_last: bool,
 }
 
-/// Times at which the head and the tail of a packet pass a point, in picoseconds.
+/// Times at which a packet or a whole message passes a point, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Passage {
+pub struct Passage {
+    /// Time of the head: the first byte.
     pub head: u64,
+    /// Time of the tail: the last byte.
     pub tail: u64,
 }
 

@@ -3,73 +3,100 @@
 use std::sync::{Arc, Mutex};
 
 use host::{
-    Envelope, Executor, GapParams, HostContext, LocalRanks, MessageInTransit, NicParams, PartParams, PerByte,
-    ProcessorParams, ProgressMode, Searches, Wait, WireParams,
+    Envelope, Executor, GapParams, HostContext, LocalRanks, MessageInTransit, NicParams, PartParams, Passage, PerByte,
+    ProcessorParams, ProgressMode, Searches, Wait,
 };
 use mpi::program::{Action, Burst, Programs, Script, ScriptCall, Scripts, Seen};
 use proptest::prelude::*;
-use units::Bandwidth;
+use units::{Bandwidth, Bytes};
 
 use crate::reference::case::{Call, Case, RandomRank, cases};
 use crate::world::{Happened, Noted};
 
-/// Messages that an executor sends to others: the node, and the arrival there.
-#[derive(Default)]
-struct Outbox(Vec<(u32, MessageInTransit)>);
+/// Delay, in ticks, and bandwidth of all links.
+type Link = (u64, Bandwidth);
 
-impl HostContext for Outbox {
+/// Links of an executor, and what they have carried.
+#[derive(Default)]
+struct Links {
+    /// Time from which each node's link is free.
+    free_at: Vec<u64>,
+    /// Messages to other executors: the node, and the arrival there.
+    outbox: Vec<(u32, MessageInTransit)>,
+    by_node: Vec<u64>,
+    /// Bytes and latencies of arrivals.
+    arrived: Vec<(u64, u64)>,
+}
+
+/// Executor and its links.
+struct Context<'a>(&'a mut Links, Link);
+
+impl HostContext for Context<'_> {
     fn wake(&mut self, _: u32) {}
     fn alarm(&mut self, _: u64) {}
     fn announce(&mut self, _: u32, _: Envelope) {}
+    fn transmit(&mut self, node: usize, bytes: u64, at: Passage) -> Passage {
+        let (delay, bandwidth) = self.1;
+        let head = self.0.free_at[node].max(at.head);
+        let tail = (head + bandwidth.serialization(Bytes(bytes)).unwrap().0.0).max(at.tail);
+        self.0.free_at[node] = tail;
+        self.0.by_node[node] += bytes;
+        Passage { head: head + delay, tail: tail + delay }
+    }
     fn carry(&mut self, node: u32, message: MessageInTransit) {
-        self.0.push((node, message));
+        self.0.outbox.push((node, message));
+    }
+    fn count_arrival(&mut self, bytes: u64, latency: u64) {
+        self.0.arrived.push((bytes, latency));
     }
 }
 
-/// Runs executors of a flat network until nothing is pending.
+/// Runs executors of a flat network until nothing is pending. Returns them with their links.
 fn run(
     programs: &Arc<dyn Programs>,
-    (nic, wire): (NicParams, WireParams),
+    (nic, link): (NicParams, Link),
     node_of: &[u32],
     (parts, one_by_one): (u32, bool),
-) -> Vec<Executor> {
+) -> Vec<(Executor, Links)> {
     let nodes = node_of.iter().max().map_or(1, |node| node + 1);
     let executor_of: Arc<[u16]> = (0..nodes).map(|node| (node % parts) as u16).collect();
     let number_of: Arc<[u32]> = (0..nodes).map(|node| node / parts).collect();
-    let mut executors: Vec<Executor> = (0..parts)
+    let mut executors: Vec<(Executor, Links)> = (0..parts)
         .map(|part| {
             let count = (part..nodes).step_by(parts as usize).count();
             let places = (Arc::clone(&executor_of), Arc::clone(&number_of));
             let mut executor =
                 Executor::new(programs, nic, LocalRanks::new(node_of.into(), places, part as u16, count));
-            executor.use_wire(wire, u64::MAX);
+            executor.carry_whole();
             if one_by_one {
                 // Noted messages are not held in progressions.
                 executor.note_messages();
             }
-            executor
+            (executor, Links { free_at: vec![0; count], by_node: vec![0; count], ..Links::default() })
         })
         .collect();
-    let mut outbox = Outbox::default();
-    executors.iter_mut().for_each(|executor| executor.begin(0, &mut outbox));
+    executors.iter_mut().for_each(|(executor, links)| executor.begin(0, &mut Context(links, link)));
     let mut end = 0;
-    while !outbox.0.is_empty() || executors.iter().any(|executor| executor.progress().is_busy) {
-        end += wire.delay;
-        for (node, message) in std::mem::take(&mut outbox.0) {
-            executors[usize::from(executor_of[node as usize])].take_in(message);
+    loop {
+        let sent: Vec<_> = executors.iter_mut().flat_map(|(_, links)| std::mem::take(&mut links.outbox)).collect();
+        if sent.is_empty() && !executors.iter().any(|(executor, _)| executor.progress().is_busy) {
+            return executors;
         }
-        executors.iter_mut().for_each(|executor| executor.run_until(end, &mut outbox));
+        end += link.0;
+        for (node, message) in sent {
+            executors[usize::from(executor_of[node as usize])].0.take_in(message);
+        }
+        executors.iter_mut().for_each(|(executor, links)| executor.run_until(end, &mut Context(links, link)));
     }
-    executors
 }
 
 /// Outcome by which two runs are compared. In order: operations by rank, results of calls by rank, searches, waits, the
 /// lowest rank with an error; memory of unexpected messages, copied bytes and waits for credits; messages and bytes
 /// carried, and their times.
 type Found = (Vec<Vec<Happened>>, Vec<Vec<Seen>>, [Searches; 2], Vec<(u32, Wait)>, Option<u32>, [u64; 3], Carriage);
-type Carriage = ([u64; 2], Vec<u64>, Option<f64>);
+type Carriage = (Vec<(u64, u64)>, Vec<u64>);
 
-fn found(case: &Case, wire: WireParams, (parts, one_by_one): (u32, bool)) -> Found {
+fn found(case: &Case, link: Link, (parts, one_by_one): (u32, bool)) -> Found {
     let ranks = case.node_of.len() as u32;
     let (seen, notes) = (Arc::new(Mutex::new(vec![Vec::new(); ranks as usize])), Arc::default());
     let (calls, own) = (case.calls.clone(), Arc::clone(&seen));
@@ -78,7 +105,8 @@ fn found(case: &Case, wire: WireParams, (parts, one_by_one): (u32, bool)) -> Fou
     let probes = case.calls.iter().flatten().any(|call| matches!(call, Call::Probe(..)));
     let scripts: Arc<dyn Programs> = if probes { Arc::new(scripts) } else { Arc::new(scripts.without_probes()) };
     let programs: Arc<dyn Programs> = Arc::new(Noted { inner: scripts, notes: Arc::clone(&notes) });
-    let executors = run(&programs, (case.nic, wire), &case.node_of, (parts, one_by_one));
+    let run = run(&programs, (case.nic, link), &case.node_of, (parts, one_by_one));
+    let (executors, links): (Vec<Executor>, Vec<Links>) = run.into_iter().unzip();
     let mut notes = std::mem::take(&mut *notes.lock().unwrap());
     let mut searches = <[Searches; 2]>::default();
     for executor in &executors {
@@ -88,13 +116,12 @@ fn found(case: &Case, wire: WireParams, (parts, one_by_one): (u32, bool)) -> Fou
     waits.sort_unstable();
     let sum = |of: fn(&Executor) -> u64| executors.iter().map(of).sum::<u64>();
     let most = executors.iter().map(Executor::most_unexpected_bytes).max().unwrap();
-    let mut latency = engine::statistics::Histogram::new();
-    let (mut carried, mut by_node) = ([0; 2], Vec::new());
-    for own in executors.iter().filter_map(Executor::carried) {
-        carried = [carried[0] + own.messages, carried[1] + own.bytes];
-        latency.merge(&own.latency);
-        by_node.extend(&own.by_node);
+    let (mut arrived, mut by_node) = (Vec::new(), Vec::new());
+    for own in links {
+        arrived.extend(own.arrived);
+        by_node.extend(own.by_node);
     }
+    arrived.sort_unstable();
     by_node.sort_unstable();
     (
         (0..ranks).map(|rank| notes.remove(&rank).unwrap_or_default()).collect(),
@@ -103,12 +130,12 @@ fn found(case: &Case, wire: WireParams, (parts, one_by_one): (u32, bool)) -> Fou
         waits,
         executors.iter().filter_map(Executor::error).map(host::HostError::rank).min(),
         [most, sum(Executor::copied_bytes), sum(Executor::credit_waits)],
-        (carried, by_node, latency.mean()),
+        (arrived, by_node),
     )
 }
 
 /// Cases with longer bursts, on interfaces with gaps and processors that are busy.
-fn flat_cases() -> impl Strategy<Value = (Case, WireParams)> {
+fn flat_cases() -> impl Strategy<Value = (Case, Link)> {
     let gap = (prop::sample::select(vec![0_u64, 10, 400]), prop::sample::select(vec![0_u64, 2]), any::<bool>());
     let gap = gap.prop_map(|(per_message, per_byte, first_byte_free)| GapParams {
         per_message,
@@ -121,9 +148,8 @@ fn flat_cases() -> impl Strategy<Value = (Case, WireParams)> {
         false => ProcessorParams::LATENCY,
     });
     let bandwidth = prop::sample::select(vec![8_000_000_000_000, 3_000_000_000_000, 1 << 60]);
-    let wire =
-        (1_u64..2000, bandwidth).prop_map(|(delay, bandwidth)| WireParams { delay, bandwidth: Bandwidth(bandwidth) });
-    (cases(), (gap.clone(), gap), processor, 1_u32..8, wire).prop_map(|(case, gaps, processor, times, wire)| {
+    let link = (1_u64..2000, bandwidth.prop_map(Bandwidth));
+    (cases(), (gap.clone(), gap), processor, 1_u32..8, link).prop_map(|(case, gaps, processor, times, link)| {
         let longer = |call: Call| match call {
             Call::Step(ScriptCall::Burst(burst)) => {
                 Call::Step(ScriptCall::Burst(Burst { count: burst.count * times, ..burst }))
@@ -133,7 +159,7 @@ fn flat_cases() -> impl Strategy<Value = (Case, WireParams)> {
         let calls = case.calls.into_iter().map(|calls| calls.into_iter().map(longer).collect()).collect();
         let parts = PartParams { send_gap: gaps.0, receive_gap: gaps.1, ..PartParams::NONE };
         let nic = NicParams { tick: 1, packet: 1 << 30, parts, processor, ..case.nic };
-        (Case { nic, calls, ..case }, wire)
+        (Case { nic, calls, ..case }, link)
     })
 }
 
@@ -141,14 +167,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn progressions_of_messages_are_the_messages((case, wire) in flat_cases()) {
+    fn progressions_of_messages_are_the_messages((case, link) in flat_cases()) {
         // Would catch a message of a burst that comes early or late, out of order among those of other bursts and
         // ranks, or with another size, tag or receive than the message that was sent; a wrong count; and any dependence
         // of these on the division of ranks.
-        let expected = found(&case, wire, (1, true));
-        prop_assert_eq!(&found(&case, wire, (1, false)), &expected);
-        prop_assert_eq!(&found(&case, wire, (case.parts, false)), &expected, "in {} parts", case.parts);
-        prop_assert_eq!(&found(&case, wire, (case.parts, true)), &expected, "one by one in {} parts", case.parts);
+        let expected = found(&case, link, (1, true));
+        prop_assert_eq!(&found(&case, link, (1, false)), &expected);
+        prop_assert_eq!(&found(&case, link, (case.parts, false)), &expected, "in {} parts", case.parts);
+        prop_assert_eq!(&found(&case, link, (case.parts, true)), &expected, "one by one in {} parts", case.parts);
     }
 }
 
@@ -191,13 +217,14 @@ fn a_linear_alltoall_is_held_by_ranks_and_not_by_messages() {
         processor: ProcessorParams { host_driven: true, progress: ProgressMode::Calls, ..ProcessorParams::LATENCY },
         ..crate::times::INTERFACE
     };
-    let wire = WireParams { delay: 5000, bandwidth: Bandwidth(1 << 60) };
+    let link = (5000, Bandwidth(1 << 60));
     let programs: Arc<dyn Programs> =
         Arc::new(Scripts::new(RANKS, |rank| Linear { rank, ranks: RANKS, calls: 0 }).without_probes());
     for parts in [1, 2] {
-        let executors = run(&programs, (nic, wire), &(0..RANKS).collect::<Vec<_>>(), (parts, false));
-        let messages: u64 = executors.iter().filter_map(Executor::carried).map(|carried| carried.messages).sum();
-        assert_eq!(messages, u64::from(RANKS * (RANKS - 1)));
+        let run = run(&programs, (nic, link), &(0..RANKS).collect::<Vec<_>>(), (parts, false));
+        let (executors, links): (Vec<Executor>, Vec<Links>) = run.into_iter().unzip();
+        let messages: usize = links.iter().map(|links| links.arrived.len()).sum();
+        assert_eq!(messages as u32, RANKS * (RANKS - 1));
         // The last message leaves when those before it have occupied the interface; then it is received.
         let last = 100 + u64::from(RANKS - 2) * (900 + 64) + 64 + 5000 + 70;
         assert!(executors.iter().all(|executor| executor.ends().all(|(_, end)| end == Some(last))));

@@ -8,34 +8,33 @@ use std::sync::{Arc, Mutex};
 use engine::Pool;
 use engine::statistics::Histogram;
 use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, Grain, MessageKey};
-use host::{Carried, WireParams};
 use topology::ChannelSource;
 use units::{NodeId, PlaneId};
 
-use super::volumes::Volumes;
+use super::links::{LinkParams, Links};
 use super::worker::{JobState, Mail, Worker};
 use crate::machine::Machine;
 use crate::model::{MachineJob, MachineRun};
 use crate::part::Part;
 use crate::traffic::{Division, NodeTraffic, Span};
 
-/// Builds a machine of at most one partition a thread. `wire` describes the links of its `nodes` nodes.
-pub(super) fn build(nodes: u32, wire: WireParams, run: &MachineRun<'_>) -> Box<dyn Machine> {
+/// Builds a machine of at most one partition a thread. `params` describes the links of its `nodes` nodes.
+pub(super) fn build(nodes: u32, params: LinkParams, run: &MachineRun<'_>) -> Box<dyn Machine> {
     let jobs = run.jobs;
     let parts = partitions(nodes, run.threads, run.grain);
     let first = |part: u32| (u64::from(nodes) * u64::from(part) / u64::from(parts)) as u32;
     let own: Vec<Vec<u32>> = (0..parts).map(|part| (first(part)..first(part + 1)).collect()).collect();
-    let division = Division::new(nodes, own.iter().map(Vec::as_slice), wire.delay);
+    let division = Division::new(nodes, own.iter().map(Vec::as_slice), params.delay);
     let mail: Arc<Mail> = (0..own.len() * jobs.len()).map(|_| Mutex::default()).collect();
     let in_turn = share_nodes(jobs, nodes);
     let worker = |(number, nodes): (usize, &Vec<u32>)| {
-        let of_job = |job: &MachineJob<'_>| JobState::new(job.span.clone(), own.len(), Volumes::new(wire, nodes));
+        let of_job = |job: &MachineJob<'_>| JobState::new(job.span.clone(), own.len(), nodes);
         let mut worker = Worker {
             part: number,
             traffic: (run.traffic)(Part { number, nodes, division: &division }),
             jobs: jobs.iter().map(of_job).collect(),
             nodes: nodes.clone(),
-            links: vec![0; nodes.len()],
+            links: Links::new(params, nodes.len()),
             partition_of: Arc::clone(&division.partition_of),
             in_turn,
             inbox: Vec::new(),
@@ -49,7 +48,7 @@ pub(super) fn build(nodes: u32, wire: WireParams, run: &MachineRun<'_>) -> Box<d
         move |worker: &mut Worker, _start, end| worker.run_until(end, &mail)
     });
     // A single partition need not stop before the end.
-    let window = if parts == 1 { u64::MAX } else { wire.delay };
+    let window = if parts == 1 { u64::MAX } else { params.delay };
     Box::new(DelayMachine { pool, window, now: 0, counted: vec![(0, 0); jobs.len()], nodes: nodes as usize })
 }
 
@@ -83,28 +82,17 @@ struct DelayMachine {
 }
 
 impl DelayMachine {
-    /// Visits the carried messages of a job's ranks, with the nodes, for each worker.
-    fn each_carried(&self, job: usize, mut visit: impl FnMut(&Carried, &[u32])) {
-        for worker in self.pool.workers() {
-            let ranks = worker.traffic.scheduled(job);
-            if let Some(carried) = ranks.and_then(|ranks| ranks.executor().carried()) {
-                visit(carried, &worker.nodes);
-            }
-        }
-    }
-
-    /// Visits the volumes of a job, for each worker.
-    fn each_volumes(&mut self, job: usize, mut visit: impl FnMut(&mut Volumes)) {
-        self.pool.workers().for_each(|mut worker| visit(&mut worker.jobs[job].volumes));
+    /// Visits the state of a job, for each worker.
+    fn each(&self, job: usize, mut visit: impl FnMut(&mut JobState)) {
+        self.pool.workers().for_each(|mut worker| visit(&mut worker.jobs[job]));
     }
 
     /// Returns the number of a job's messages that have arrived, and their bytes.
-    fn arrived(&mut self, job: usize) -> (u64, u64) {
-        let (mut sum, now) = ((0, 0), self.now);
-        self.each_carried(job, |carried, _| sum = (sum.0 + carried.messages, sum.1 + carried.bytes));
-        self.each_volumes(job, |volumes| {
-            let (messages, bytes) = volumes.left_by(now);
-            sum = (sum.0 + messages, sum.1 + bytes);
+    fn arrived(&self, job: usize) -> (u64, u64) {
+        let mut sum = (0, 0);
+        self.each(job, |JobState { volumes, carried, .. }| {
+            volumes.leave(self.now, carried);
+            sum = (sum.0 + carried.messages, sum.1 + carried.bytes);
         });
         sum
     }
@@ -138,20 +126,19 @@ impl Machine for DelayMachine {
 
     fn measured(&mut self, job: usize) -> (Histogram, u64) {
         let mut all = Histogram::new();
-        self.each_carried(job, |carried, _| all.merge(&carried.latency));
-        self.each_volumes(job, |volumes| all.merge(&volumes.latency));
+        self.each(job, |own| all.merge(&own.carried.latency));
         (all, 0)
     }
 
     fn note_arrivals(&mut self, job: usize) {
         let nodes = self.nodes;
-        self.each_volumes(job, |volumes| volumes.note_arrivals(nodes));
+        self.each(job, |own| own.volumes.note_arrivals(nodes));
     }
 
     fn arrivals(&mut self, job: usize) -> Vec<u64> {
         let mut last = vec![0; self.nodes];
-        self.each_volumes(job, |volumes| {
-            last.iter_mut().zip(&volumes.arrivals).for_each(|(last, &own)| *last = own.max(*last));
+        self.each(job, |own| {
+            last.iter_mut().zip(&own.volumes.arrivals).for_each(|(last, &own)| *last = own.max(*last));
         });
         last
     }
@@ -159,29 +146,25 @@ impl Machine for DelayMachine {
     /// Measures volumes only; executors record the messages of ranks. The traffic between two nodes in a phase is one
     /// message.
     fn measure_messages(&mut self, job: usize, _key: MessageKey) {
-        self.each_volumes(job, |volumes| volumes.messages = Some(Vec::new()));
+        self.each(job, |own| own.volumes.messages = Some(Vec::new()));
     }
 
     fn take_messages(&mut self, job: usize) -> Vec<ArrivedMessage> {
         let mut all = Vec::new();
-        self.each_volumes(job, |volumes| all.append(volumes.messages.as_mut().unwrap_or(&mut Vec::new())));
+        self.each(job, |own| all.append(own.volumes.messages.as_mut().unwrap_or(&mut Vec::new())));
         all
     }
 
     fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)> {
         let mut all = Vec::new();
-        let mut add = |node: u32, bytes: u64, after: u64| {
-            all.push((ChannelSource::Node(NodeId(node), PlaneId(0)), ChannelUse { bytes, before: 0, after }));
-        };
-        self.each_carried(job, |carried, nodes| {
-            let sent = carried.by_node.iter().zip(&carried.after);
-            nodes.iter().zip(sent).for_each(|(&node, (&bytes, &after))| add(node, bytes, after));
-        });
         for worker in self.pool.workers() {
-            let volumes = &worker.jobs[job].volumes;
-            let sent = volumes.by_node.iter().zip(&volumes.busy);
-            let after = |busy: &Span| busy.end.saturating_sub(until.max(busy.start));
-            worker.nodes.iter().zip(sent).for_each(|(&node, (&bytes, busy))| add(node, bytes, after(busy)));
+            let JobState { volumes, carried, .. } = &worker.jobs[job];
+            for (local, &node) in worker.nodes.iter().enumerate() {
+                let of_volumes = |busy: &Span| busy.end.saturating_sub(until.max(busy.start));
+                let after = carried.after[local] + volumes.busy.get(local).map_or(0, of_volumes);
+                let used = ChannelUse { bytes: carried.by_node[local], before: 0, after };
+                all.push((ChannelSource::Node(NodeId(node), PlaneId(0)), used));
+            }
         }
         all
     }

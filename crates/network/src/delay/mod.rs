@@ -1,5 +1,6 @@
 //! Delay model: a machine that carries whole messages over a delay and a bandwidth, without routers.
 
+mod links;
 mod machine;
 mod volumes;
 mod worker;
@@ -7,12 +8,12 @@ mod worker;
 use std::sync::Arc;
 
 use fabric::Plan;
-use host::WireParams;
 use topology::ChannelClass;
 
 use crate::feature::Feature;
 use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
+use links::LinkParams;
 
 /// Network of a delay and a bandwidth. Ticks are picoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -23,16 +24,9 @@ impl NetworkModel for DelayModel {
         &[]
     }
 
-    fn wire(&self, plan: &Plan) -> Option<WireParams> {
-        Some(wire(plan))
-    }
-
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
-        machine::build(plan.topology().nodes(), wire(plan), run)
+        let class = ChannelClass::INJECTION;
+        let params = LinkParams { delay: plan.link_delay(class), bandwidth: plan.bandwidth(class) };
+        machine::build(plan.topology().nodes(), params, run)
     }
-}
-
-/// Returns the links of nodes.
-fn wire(plan: &Plan) -> WireParams {
-    WireParams { delay: plan.link_delay(ChannelClass::INJECTION), bandwidth: plan.bandwidth(ChannelClass::INJECTION) }
 }

@@ -4,30 +4,24 @@
 //! Arrival times are known at the hand-over. A delivery is counted when its last byte leaves, earlier than its arrival
 //! by the delay of the network. So the end of a phase is known in time for the next one to begin then.
 
-use engine::statistics::Histogram;
 use fabric::ArrivedMessage;
-use host::WireParams;
-use units::{Bytes, NodeId, PlaneId};
+use units::{NodeId, PlaneId};
+
+use super::links::{Carried, Links};
 
 use crate::traffic::{Flow, Span, VolumeTraffic};
 
 /// Volumes of a job that the nodes of a partition have sent.
 #[derive(Debug)]
 pub(super) struct Volumes {
-    wire: WireParams,
     /// Nodes of the partition.
     nodes: Vec<u32>,
     /// Time of the next hand-over, in picoseconds. None if nothing is left.
     next: Option<u64>,
     /// Departure times and bytes of messages, latest first.
     leaving: Vec<(u64, u64)>,
-    /// Number of messages that have left, and their bytes.
-    left: (u64, u64),
-    /// Times from hand-over to arrival, in picoseconds.
-    pub latency: Histogram,
-    /// Bytes carried by each node's link, by node of the partition. Empty for other jobs.
-    pub by_node: Vec<u64>,
-    /// Period in which each link carries the last volumes handed over, in picoseconds, by node of the partition.
+    /// Period in which each link carries the last volumes handed over, in picoseconds, by node of the partition. Empty
+    /// for other jobs.
     pub busy: Vec<Span>,
     /// Time of the last arrival, by node of the machine. Empty unless arrivals are recorded.
     pub arrivals: Vec<u64>,
@@ -37,15 +31,11 @@ pub(super) struct Volumes {
 
 impl Volumes {
     /// Creates the state of the given nodes without any messages.
-    pub fn new(wire: WireParams, nodes: &[u32]) -> Self {
+    pub fn new(nodes: &[u32]) -> Self {
         Self {
-            wire,
             nodes: nodes.to_vec(),
             next: None,
             leaving: Vec::new(),
-            left: (0, 0),
-            latency: Histogram::new(),
-            by_node: Vec::new(),
             busy: Vec::new(),
             arrivals: Vec::new(),
             messages: None,
@@ -55,7 +45,6 @@ impl Volumes {
     /// Records the start of a phase.
     pub fn begin(&mut self, traffic: &VolumeTraffic) {
         self.next = traffic.starts_at();
-        self.by_node.resize(self.nodes.len(), 0);
         self.busy.resize(self.nodes.len(), 0..0);
     }
 
@@ -69,21 +58,25 @@ impl Volumes {
         self.arrivals = vec![0; nodes];
     }
 
-    /// Hands over the volumes that are due before `end`. `links` holds the time at which each node's link is free.
-    pub fn run_until(&mut self, end: u64, traffic: &mut VolumeTraffic, links: &mut [u64]) {
+    /// Hands over the volumes that are due before `end` to the links of their nodes.
+    pub fn run_until(&mut self, end: u64, traffic: &mut VolumeTraffic, links: &mut Links, carried: &mut Carried) {
         let Some(at) = self.next.take_if(|at| *at < end) else { return };
-        for (node, free_at) in links.iter_mut().enumerate() {
+        for node in 0..self.nodes.len() {
             let first = self.messages.as_ref().map_or(0, Vec::len);
-            let begins = (*free_at).max(at);
+            let begins = links.free_at[node].max(at);
             for flow in traffic.take_flows(node) {
-                let begin = (*free_at).max(at);
+                let begin = links.free_at[node].max(at);
                 if begin >= traffic.end() {
                     break;
                 }
-                *free_at = begin.saturating_add(self.time(flow.left));
-                self.send(node, flow, at, *free_at);
+                let leaves = begin.saturating_add(links.time(flow.left));
+                links.free_at[node] = leaves;
+                carried.by_node[node] += flow.left;
+                let arrives = leaves.saturating_add(links.params.delay);
+                carried.latency.record(arrives - at);
+                self.send(node, flow, (leaves, arrives));
             }
-            self.busy[node] = begins..begins.max(*free_at);
+            self.busy[node] = begins..begins.max(links.free_at[node]);
             if let Some(messages) = &mut self.messages {
                 join(messages, first);
             }
@@ -91,12 +84,9 @@ impl Volumes {
         self.leaving.sort_unstable_by(|one, other| other.cmp(one));
     }
 
-    /// Records a message that is handed over at `at` and has left its node at `leaves`.
-    fn send(&mut self, node: usize, Flow { dst, left: bytes, .. }: Flow, at: u64, leaves: u64) {
-        let arrives = leaves.saturating_add(self.wire.delay);
+    /// Records a message that is handed over, by the times at which it has left its node and arrives.
+    fn send(&mut self, node: usize, Flow { dst, left: bytes, .. }: Flow, (leaves, arrives): (u64, u64)) {
         self.leaving.push((leaves, bytes));
-        self.latency.record(arrives - at);
-        self.by_node[node] += bytes;
         if let Some(last) = self.arrivals.get_mut(dst.index()) {
             *last = (*last).max(arrives);
         }
@@ -106,17 +96,12 @@ impl Volumes {
         }
     }
 
-    /// Returns the serialization time of `bytes` bytes on a link, in picoseconds, rounded up.
-    fn time(&self, bytes: u64) -> u64 {
-        self.wire.bandwidth.serialization(Bytes(bytes)).map_or(u64::MAX, |(time, _)| time.0)
-    }
-
-    /// Returns the number of messages that have left by `now`, and their bytes.
-    pub fn left_by(&mut self, now: u64) -> (u64, u64) {
+    /// Counts the messages that have left by `now`, and their bytes.
+    pub fn leave(&mut self, now: u64, carried: &mut Carried) {
         while let Some((_, bytes)) = self.leaving.pop_if(|&mut (at, _)| at <= now) {
-            self.left = (self.left.0 + 1, self.left.1 + bytes);
+            carried.messages += 1;
+            carried.bytes += bytes;
         }
-        self.left
     }
 }
 

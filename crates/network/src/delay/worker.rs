@@ -6,8 +6,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host::{Envelope, HostContext, MessageInTransit};
+use host::{Envelope, HostContext, MessageInTransit, Passage};
 
+use super::links::{Carried, Links};
 use super::volumes::Volumes;
 use crate::traffic::{JobTraffic, NodeTraffic, Span};
 
@@ -23,12 +24,14 @@ pub(super) struct JobState {
     outbox: Vec<Vec<MessageInTransit>>,
     /// Volumes of the job. Empty for jobs of ranks.
     pub volumes: Volumes,
+    pub carried: Carried,
 }
 
 impl JobState {
-    /// Creates a job that has not begun, on a machine with `parts` partitions.
-    pub fn new(span: Span, parts: usize, volumes: Volumes) -> Self {
-        Self { span, has_begun: false, outbox: (0..parts).map(|_| Vec::new()).collect(), volumes }
+    /// Creates a job that has not begun, for a worker of the given nodes on a machine with `parts` partitions.
+    pub fn new(span: Span, parts: usize, nodes: &[u32]) -> Self {
+        let (volumes, carried) = (Volumes::new(nodes), Carried::new(span.end, nodes.len()));
+        Self { span, has_begun: false, outbox: (0..parts).map(|_| Vec::new()).collect(), volumes, carried }
     }
 }
 
@@ -38,8 +41,7 @@ pub(super) struct Worker {
     pub traffic: NodeTraffic,
     pub jobs: Vec<JobState>,
     pub nodes: Vec<u32>,
-    /// Time at which each node's link is free, in picoseconds.
-    pub links: Vec<u64>,
+    pub links: Links,
     pub partition_of: Arc<[u16]>,
     /// Whether jobs share nodes.
     pub in_turn: bool,
@@ -47,8 +49,10 @@ pub(super) struct Worker {
     pub inbox: Vec<MessageInTransit>,
 }
 
-/// Forwards the requests of an executor that concern other partitions.
+/// Carries the messages of an executor.
 struct WorkerContext<'a> {
+    links: &'a mut Links,
+    carried: &'a mut Carried,
     outbox: &'a mut [Vec<MessageInTransit>],
     partition_of: &'a [u16],
 }
@@ -62,6 +66,18 @@ impl HostContext for WorkerContext<'_> {
 
     /// Does nothing: a message announces itself on arrival.
     fn announce(&mut self, _node: u32, _envelope: Envelope) {}
+
+    #[inline]
+    fn transmit(&mut self, node: usize, bytes: u64, at: Passage) -> Passage {
+        self.links.carry(node, bytes, at, self.carried)
+    }
+
+    #[inline]
+    fn count_arrival(&mut self, bytes: u64, latency: u64) {
+        self.carried.messages += 1;
+        self.carried.bytes += bytes;
+        self.carried.latency.record(latency);
+    }
 
     #[inline]
     fn carry(&mut self, node: u32, message: MessageInTransit) {
@@ -122,16 +138,15 @@ impl Worker {
         match traffic.of_job_mut(job) {
             Some(JobTraffic::Scheduled(ranks)) => {
                 let executor = ranks.executor_mut();
-                let mut around = WorkerContext { outbox: &mut own.outbox, partition_of };
-                executor.exchange_links(links);
+                let JobState { outbox, carried, .. } = own;
+                let mut around = WorkerContext { links, carried, outbox, partition_of };
                 if !own.has_begun && own.span.start < end {
                     own.has_begun = true;
                     executor.begin(own.span.start, &mut around);
                 }
                 executor.run_until(end, &mut around);
-                executor.exchange_links(links);
             }
-            Some(JobTraffic::Volume(traffic)) => own.volumes.run_until(end, traffic, links),
+            Some(JobTraffic::Volume(traffic)) => own.volumes.run_until(end, traffic, links, &mut own.carried),
             Some(JobTraffic::Open(_)) | None => {}
         }
     }

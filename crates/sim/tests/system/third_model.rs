@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::statistics::Histogram;
 use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Plan};
 use network::traffic::{Division, JobTraffic, NodeTraffic};
-use network::{Feature, Machine, MachineRun, NetworkModel, Part, WireParams};
+use network::{Feature, Machine, MachineRun, NetworkModel, Part};
 use sim::{Experiment, RunOptions, System, run};
 use system::BuildCache;
 use topology::ChannelSource;
@@ -22,10 +22,6 @@ struct PostalModel;
 impl NetworkModel for PostalModel {
     fn features(&self) -> &'static [Feature] {
         &[]
-    }
-
-    fn wire(&self, _plan: &Plan) -> Option<WireParams> {
-        None
     }
 
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {

@@ -141,7 +141,7 @@ impl Executor {
     /// executors. Each member is on a separate node. Must be called before the programs begin.
     #[must_use]
     pub fn with_groups(mut self, groups: Arc<Groups>) -> Self {
-        debug_assert!(self.wire.is_none(), "a network that carries messages whole has no switches");
+        debug_assert!(self.transit.is_none(), "a network that carries messages whole has no switches");
         let mut members = Vec::new();
         for (number, group) in (0..).zip(groups.iter()) {
             for (member, &rank) in (0..).zip(&group.ranks).filter(|(_, rank)| self.placed.is_local(**rank)) {

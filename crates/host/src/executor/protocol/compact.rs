@@ -18,7 +18,7 @@ use crate::matching::Receive;
 use crate::nic::Passage;
 use crate::report::HostError;
 use crate::trace::Purpose;
-use crate::wire::{CompactMessage, CompactShape, MessageInTransit, Payload, Transmission};
+use crate::transit::{CompactMessage, CompactShape, MessageInTransit, Payload, Transmission};
 
 impl Executor {
     /// Returns whether a message of `bytes` bytes can be compact.
@@ -31,7 +31,7 @@ impl Executor {
     pub(in super::super) fn has_compact(&self) -> bool {
         let notes_each = self.credits.is_some() || self.connections.on_demand() || self.may_probe;
         let notes_each = notes_each || self.interface.protocol.forwarding.is_some();
-        self.wire.is_some() && !notes_each && self.trace.is_none() && self.notes.is_none()
+        self.transit.is_some() && !notes_each && self.trace.is_none() && self.notes.is_none()
     }
 
     /// Hands a compact message over to a rank of another node.
@@ -40,7 +40,7 @@ impl Executor {
         let (node, carried) = (self.local_node(op.rank), bytes.max(1));
         let at = self.connections.fetch(node, (op.rank, to), now);
         let stream = self.interfaces.fetch(node, carried, at);
-        let Passage { head, tail } = self.leave(node, (carried, stream));
+        let Passage { head, tail } = self.leave(node, (carried, stream), around);
         let (span, since) = (tail - head, stream.from);
         if self.placed.is_local(to) {
             let shape = CompactShape { tag, context, bytes, span };
@@ -68,22 +68,22 @@ impl Executor {
     #[inline]
     pub(super) fn receive_compact_later(&mut self, message: &CompactMessage) {
         let node = self.placed.node(message.op.rank) as usize;
-        let Some(wire) = &mut self.wire else { return };
-        if let Some(place) = wire.in_transit.push(node, message.shape, message.numbers()) {
+        let Some(transit) = &mut self.transit else { return };
+        if let Some(place) = transit.compact.push(node, message.shape, message.numbers()) {
             self.pending.push_arrival(message.at, message.op, Event::Arrives(place));
         }
     }
 
     /// Handles the arrival of the first message of a progression.
     pub(in super::super) fn first_arrives(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Some(wire) = &mut self.wire else { return };
-        let message = wire.in_transit.first_message(place);
-        if let Some(next) = wire.in_transit.pass(place) {
-            let (at, op) = wire.in_transit.due(next);
+        let Some(transit) = &mut self.transit else { return };
+        let message = transit.compact.first_message(place);
+        if let Some(next) = transit.compact.pass(place) {
+            let (at, op) = transit.compact.due(next);
             self.pending.push_arrival(at, op, Event::Arrives(next));
         }
         let carried = message.shape.bytes.max(1);
-        wire.carried.arrive(carried, now - message.since);
+        around.count_arrival(carried, now - message.since);
         if !self.interfaces.receiving {
             return self.compact_arrives(&message, now, around);
         }
@@ -94,18 +94,18 @@ impl Executor {
             return self.compact_arrives(&message, now, around);
         }
         let message = CompactMessage { at: passed, ..message };
-        let Some(wire) = &mut self.wire else { return };
-        if let Some(place) = wire.passing.push(node, message.shape, message.numbers()) {
+        let Some(transit) = &mut self.transit else { return };
+        if let Some(place) = transit.passing.push(node, message.shape, message.numbers()) {
             self.pending.push(passed, message.op, Event::Passes(place));
         }
     }
 
     /// Handles the first message of a progression, which has passed the interface of its receiver.
     pub(in super::super) fn traversed_nic(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let Some(wire) = &mut self.wire else { return };
-        let message = wire.passing.first_message(place);
-        if let Some(next) = wire.passing.pass(place) {
-            let (at, op) = wire.passing.due(next);
+        let Some(transit) = &mut self.transit else { return };
+        let message = transit.passing.first_message(place);
+        if let Some(next) = transit.passing.pass(place) {
+            let (at, op) = transit.passing.due(next);
             self.pending.push(at, op, Event::Passes(next));
         }
         self.compact_arrives(&message, now, around);

@@ -41,7 +41,7 @@ impl Executor {
         if self.credits.is_none() || self.is_within(source, to) || rendezvous {
             return;
         }
-        if self.wire.is_some() {
+        if self.transit.is_some() {
             return self.credit_back(envelope, now, around);
         }
         let credit =

@@ -1,4 +1,5 @@
-//! Messages on a network that carries them whole ([`crate::wire`]): each message or protocol part arrives as one event.
+//! Messages on a network that carries them whole ([`crate::transit`]): each message or protocol part arrives as one
+//! event.
 //!
 //! Messages of a node to another arrive in the order in which they were handed over, so that none has to be announced.
 
@@ -8,16 +9,12 @@ use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::{Fragment, Passage, Rooms, Stream};
 use crate::trace::{Carriage, TracedPart};
-use crate::wire::{
-    Arriving, Carried, CompactMessage, CompactShape, MessageInTransit, Payload, Transmission, Wire, WireParams,
-};
+use crate::transit::{Arriving, CompactMessage, CompactShape, MessageInTransit, Payload, Transit, Transmission};
 
 impl Executor {
-    /// Lets the network carry messages whole, in a run that ends at `end` picoseconds at the latest. Must be called
-    /// before the programs begin.
-    pub fn use_wire(&mut self, params: WireParams, end: u64) {
-        let nodes = (self.placed.nodes(), self.placed.executor_of.len());
-        self.wire = Some(Wire::new(params, end, nodes));
+    /// Lets the network carry messages whole. Must be called before the programs begin.
+    pub fn carry_whole(&mut self) {
+        self.transit = Some(Transit::new((self.placed.nodes(), self.placed.executor_of.len())));
         self.rooms = Rooms::new(None, self.interface.packet, 0);
     }
 
@@ -42,24 +39,10 @@ impl Executor {
         self.pending.first()
     }
 
-    /// Exchanges the times from which the links of its nodes are free with another executor of the nodes. Executors
-    /// share the links and alternate.
-    pub fn exchange_links(&mut self, free_at: &mut Vec<u64>) {
-        if let Some(wire) = &mut self.wire {
-            std::mem::swap(&mut wire.free_at, free_at);
-        }
-    }
-
     /// Takes in a message of another executor. Must not be called after its arrival time.
     pub fn take_in(&mut self, message: MessageInTransit) {
         self.progress.packets -= 1;
         self.arrive_later(message);
-    }
-
-    /// Returns the totals of arrivals at the nodes of this executor, and of departures from them, if messages are
-    /// carried whole.
-    pub fn carried(&self) -> Option<&Carried> {
-        self.wire.as_ref().map(|wire| &wire.carried)
     }
 
     /// Hands over a part of a send, its data or its request.
@@ -132,7 +115,7 @@ impl Executor {
         (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
     ) -> Passage {
-        let arrival = self.leave(self.local_node(op.rank), (bytes, stream));
+        let arrival = self.leave(self.local_node(op.rank), (bytes, stream), around);
         let Passage { head, tail } = arrival;
         let message = MessageInTransit {
             at: tail,
@@ -151,12 +134,17 @@ impl Executor {
 
     /// Sends bytes from a local node, as they come to its interface. Returns their arrival times at another node.
     #[inline]
-    pub(super) fn leave(&mut self, node: usize, (bytes, stream): (u64, Stream)) -> Passage {
+    pub(super) fn leave(
+        &mut self,
+        node: usize,
+        (bytes, stream): (u64, Stream),
+        around: &mut impl HostContext,
+    ) -> Passage {
         let mut at = stream.passage(0, bytes);
         if self.interfaces.sending {
             at = self.interfaces.send(node, &whole(bytes), at);
         }
-        self.wire.as_mut().map_or(at, |wire| wire.carry(node, bytes, at))
+        around.transmit(node, bytes, at)
     }
 
     /// Sends a message or protocol part to a rank of another executor.
@@ -183,16 +171,16 @@ impl Executor {
             }
             Payload::Credit => self.credit_returns((self.placed.local_rank(to), op.rank)),
         };
-        let Some(wire) = &mut self.wire else { return };
-        let place = wire.arriving.insert(Arriving { to, event, transmission });
+        let Some(transit) = &mut self.transit else { return };
+        let place = transit.arriving.insert(Arriving { to, event, transmission });
         self.pending.push_arrival(at, op, Event::Arrived(place));
     }
 
     /// Handles an arrival, which passes the parts of the interface.
     pub(in super::super) fn handle_arrival(&mut self, op: OpId, place: u32, now: u64, around: &mut impl HostContext) {
-        let Some(wire) = &mut self.wire else { return };
-        let Arriving { to, event, transmission } = wire.arriving.remove(place);
-        wire.carried.arrive(transmission.bytes, now - transmission.since);
+        let Some(transit) = &mut self.transit else { return };
+        let Arriving { to, event, transmission } = transit.arriving.remove(place);
+        around.count_arrival(transmission.bytes, now - transmission.since);
         if !self.interfaces.receiving {
             return self.act(op, event, now, around);
         }

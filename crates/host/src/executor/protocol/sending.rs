@@ -115,7 +115,7 @@ impl Executor {
     /// Hands over the answer to the request of a matched message, or the notice for data that have been read.
     pub(in super::super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let part = if self.arrivals[place].missing == 0 { TracedPart::Notice } else { TracedPart::Answer };
-        if self.wire.is_some() {
+        if self.transit.is_some() {
             return self.hand_over_answer((place, part), now, around);
         }
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
@@ -219,7 +219,7 @@ impl Executor {
     /// Announces the message of a send. A message that is carried whole needs no announcement.
     pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
         let PendingSend { op, to, tag, context, bytes, rendezvous, .. } = self.sends[place];
-        if self.wire.is_some() && !self.is_within(op.rank, to) {
+        if self.transit.is_some() && !self.is_within(op.rank, to) {
             return;
         }
         let envelope =
@@ -255,7 +255,7 @@ impl Executor {
         let (node, is_data) = (self.local_node(op.rank), traced == TracedPart::Data);
         let from_now = || Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) };
         let written = given.or_else(|| (is_data && written_at > now).then(from_now));
-        if self.wire.is_some() {
+        if self.transit.is_some() {
             let at = self.connections.fetch(node, (op.rank, to), now);
             let stream = self.stream_of((node, is_data), (0, bytes), written, at);
             return self.transmit_part((place, traced), (bytes, stream), around);

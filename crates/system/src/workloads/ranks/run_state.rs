@@ -200,8 +200,8 @@ pub(crate) fn traffic_of(
     let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
     let placed = LocalRanks::new(Arc::clone(node_of), places, part.number as u16, part.nodes.len());
     let mut executor = Executor::new(&ranks.programs, interface::parameters(ranks, network), placed);
-    if let Some(wire) = network.wire {
-        executor.use_wire(wire, own.longest().min(own.span.end));
+    if !network.has(Feature::Packets) {
+        executor.carry_whole();
     }
     if network.trees().is_some() {
         executor = executor.with_groups(Arc::clone(groups));
