@@ -124,7 +124,8 @@ pub fn analyze(system: &System) -> Result<Analysis, KeyError> {
 /// If the routing breaks its contract, for a program that is called back, and if cancelled.
 pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, KeyError> {
     if !system.network.has(Feature::Routes) {
-        return Err(KeyError::new("topology.kind", model::NO_CHANNELS));
+        let key = if system.network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
+        return Err(KeyError::new(key, model::NO_CHANNELS));
     }
     for programs in system.jobs.iter().filter_map(|job| job.workload.programs()) {
         if programs.is_called_back() {
@@ -315,23 +316,26 @@ pub fn describe(system: &System, cycle: Option<DependencyCycle>) -> Result<Check
     let checked = describe_network(system, cycle)?;
     Ok(match system.network.has(Feature::Routes) {
         true => checked,
-        false => without_routers(checked, &system.network),
+        false => without_routes(checked, &system.network),
     })
 }
 
-/// Returns the description of a network of nodes without routers.
-fn without_routers(checked: Check, network: &Network) -> Check {
-    let window = network.picoseconds(network.plan.link_delay(ChannelClass::INJECTION));
+/// Returns the description of a network without routes: of its channels, only the links of nodes count.
+fn without_routes(checked: Check, network: &Network) -> Check {
+    let (routers, diameter, router_delay_ns) = match network.has(Feature::Routers) {
+        true => (checked.routers, checked.diameter, checked.router_delay_ns),
+        false => (0, 0, 0.0),
+    };
     Check {
-        window_ps: Some(window),
-        routers: 0,
+        window_ps: Some(network.picoseconds(network.least_delay())),
+        routers,
         channels: checked.nodes,
-        diameter: 0,
+        diameter,
         router: checked.routing.clone(),
         vc_classes: 0,
         vcs: 0,
         packet_bytes: 0,
-        router_delay_ns: 0.0,
+        router_delay_ns,
         buffer_bytes: 0,
         buffer_bytes_by_class: BTreeMap::new(),
         inner_buffer_bytes: None,

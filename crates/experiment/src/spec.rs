@@ -265,7 +265,8 @@ pub struct SimulationSpec {
 pub enum Model {
     /// Packets through the channels, buffers and arbiters of routers. Needs a topology with routers.
     Packet,
-    /// Whole messages at one delay and one bandwidth. Needs `topology.kind = "flat"`.
+    /// Whole messages, which take the bandwidth of their nodes' links and the delay of an idle shortest path. Messages
+    /// do not wait for one another at routers.
     Delay,
 }
 

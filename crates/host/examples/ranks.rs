@@ -30,7 +30,7 @@ impl HostContext for Links {
     fn wake(&mut self, _: u32) {}
     fn alarm(&mut self, _: u64) {}
     fn announce(&mut self, _: u32, _: Envelope) {}
-    fn transmit(&mut self, _: usize, _: u64, at: Passage) -> Passage {
+    fn transmit(&mut self, _: (usize, u32), _: u64, at: Passage) -> Passage {
         Passage { head: at.head + 2500 * NS, tail: at.tail + 2500 * NS }
     }
     fn count_arrival(&mut self, _: u64, _: u64) {

@@ -298,10 +298,10 @@ pub trait HostContext {
     fn alarm(&mut self, at: u64);
     /// Announces a message to the executor of another node of the machine, before any packet of it can arrive there.
     fn announce(&mut self, node: u32, envelope: Envelope);
-    /// Sends bytes from a node of this executor, in its numbering, at the times at which the first and the last of them
-    /// have come to the network. Returns the times of their arrival. This method and the next two are called only on
-    /// networks that carry messages whole (`Executor::carry_whole`).
-    fn transmit(&mut self, _node: usize, _bytes: u64, at: Passage) -> Passage {
+    /// Sends bytes from a node of this executor, in its numbering, to a node of the machine, at the times at which the
+    /// first and the last of them have come to the network. Returns the times of their arrival. This method and the
+    /// next two are called only on networks that carry messages whole (`Executor::carry_whole`).
+    fn transmit(&mut self, _ends: (usize, u32), _bytes: u64, at: Passage) -> Passage {
         debug_assert!(false, "a network of packets carries no whole messages");
         at
     }

@@ -5,6 +5,8 @@
 pub enum Feature {
     /// Messages are divided into packets, and credits protect buffers. Without packets, messages are carried whole.
     Packets,
+    /// Messages cross routers: their delays count.
+    Routers,
     /// Messages take routes through routers. Without routes there is no routing, no load of a channel, no deadlock and
     /// no operation in switches.
     Routes,

@@ -95,7 +95,7 @@ impl Network {
 
     /// Returns the zero-load latency of a packet on a path through `routers` routers, in ticks.
     pub fn zero_load_latency(&self, routers: u32) -> u64 {
-        if !self.has(Feature::Routes) {
+        if !self.has(Feature::Routers) {
             return self.plan.link_delay(ChannelClass::INJECTION) + self.slowest_channel(1);
         }
         let between = (2..self.topology.class_names().len() as u8)
@@ -109,29 +109,23 @@ impl Network {
             + self.slowest_channel(routers)
     }
 
-    /// Returns the zero-load latency of a packet on the longest path, in ticks.
-    pub fn longest_path(&self) -> u64 {
-        self.zero_load_latency(self.routing.max_routers())
+    /// Returns the least delay between two nodes, in ticks: that of a link, or of a router with its links to the nodes.
+    pub fn least_delay(&self) -> u64 {
+        match self.has(Feature::Routers) {
+            true => least_path(&self.plan),
+            false => self.plan.link_delay(ChannelClass::INJECTION),
+        }
     }
 
-    /// Returns the delay of the idle path between nodes of two routers, in ticks: the latency of a packet's head over
-    /// the channels and routers of a shortest path without contention. Among ports that lead nearer, the lowest is
-    /// taken. The path crosses a channel between the two partitions, so nothing reaches the other partition sooner.
+    /// Returns the zero-load latency of a packet on the longest path, in ticks.
+    pub fn longest_path(&self) -> u64 {
+        let routes = self.has(Feature::Routes);
+        self.zero_load_latency(if routes { self.routing.max_routers() } else { self.topology.diameter() + 1 })
+    }
+
+    /// Returns the delay of the idle path between nodes of two routers ([`idle_path`]).
     pub fn idle_path(&self, from: RouterId, to: RouterId) -> u64 {
-        let topology = &*self.topology;
-        let (mut at, mut distance) = (from, topology.distance(from, to));
-        let ends = self.plan.link_delay(ChannelClass::INJECTION) + self.plan.link_delay(ChannelClass::EJECTION);
-        let mut delay = ends + self.plan.router_delay();
-        while distance > 0 {
-            let nearer = |port: PortId| match topology.endpoint(at, port) {
-                Endpoint::Router(next, _) if topology.distance(next, to) < distance => Some((port, next)),
-                _ => None,
-            };
-            let Some((port, next)) = (0..topology.ports(at)).map(PortId).find_map(nearer) else { break };
-            delay += self.plan.link_delay(topology.class(at, port)) + self.plan.router_delay();
-            (at, distance) = (next, topology.distance(next, to));
-        }
-        delay
+        idle_path(&self.plan, from, to)
     }
 
     /// Returns the serialization time in ticks of a packet on the slowest channel of a path through `routers` routers,
@@ -142,4 +136,28 @@ impl Network {
         let time = |class| self.plan.serialization(ChannelClass(class), self.packet);
         (0..classes).map(time).max().unwrap_or(0)
     }
+}
+
+/// Returns the delay of the path between two nodes of one router, in ticks.
+pub(crate) fn least_path(plan: &Plan) -> u64 {
+    plan.link_delay(ChannelClass::INJECTION) + plan.link_delay(ChannelClass::EJECTION) + plan.router_delay()
+}
+
+/// Returns the delay of the idle path between nodes of two routers, in ticks: the latency of a packet's head over the
+/// channels and routers of a shortest path without contention. Among ports that lead nearer, the lowest is taken. The
+/// path crosses a channel between the two partitions, so nothing reaches the other partition sooner.
+pub(crate) fn idle_path(plan: &Plan, from: RouterId, to: RouterId) -> u64 {
+    let topology = plan.topology();
+    let (mut at, mut distance) = (from, topology.distance(from, to));
+    let mut delay = least_path(plan);
+    while distance > 0 {
+        let nearer = |port: PortId| match topology.endpoint(at, port) {
+            Endpoint::Router(next, _) if topology.distance(next, to) < distance => Some((port, next)),
+            _ => None,
+        };
+        let Some((port, next)) = (0..topology.ports(at)).map(PortId).find_map(nearer) else { break };
+        delay += plan.link_delay(topology.class(at, port)) + plan.router_delay();
+        (at, distance) = (next, topology.distance(next, to));
+    }
+    delay
 }

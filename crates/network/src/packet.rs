@@ -31,7 +31,7 @@ pub struct PacketModel;
 
 impl NetworkModel for PacketModel {
     fn features(&self) -> &'static [Feature] {
-        &[Feature::Packets, Feature::Routes, Feature::Queues, Feature::ReceiverLinks]
+        &[Feature::Packets, Feature::Routers, Feature::Routes, Feature::Queues, Feature::ReceiverLinks]
     }
 
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {

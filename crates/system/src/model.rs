@@ -9,23 +9,24 @@ use ::experiment::{ExperimentSpec, JobSpec, Model, WorkloadSpec};
 use ::network::{DelayModel, Feature, NetworkModel, PacketModel};
 use ::topology::TopologySpec;
 use ::traffic::pacers::PacerSpec;
+use fabric::catalogue::RouterSpec;
 
 /// Packet size for comparison with the sizes of control messages, in bytes. Larger messages are carried whole too.
 pub const WHOLE: u64 = 1 << 30;
 
 /// Reason why there are no channel loads.
-pub const NO_CHANNELS: &str = "a flat network has no channels between routers, and so no loads of channels to work out: \
-                                      `analyze` is for the other kinds of topology";
+pub const NO_CHANNELS: &str = "the delay model has no channels between routers, and so no loads of channels to work out: `analyze` is for \
+                               packets";
 
 /// Reason why no operation is carried out in switches.
-pub const NO_SWITCHES: &str = "a flat network has no switches that could carry out collective operations: choose another kind of \
-                                      topology, or another algorithm than `in-switch`";
+pub const NO_SWITCHES: &str = "the delay model has no switches that could carry out collective operations: choose the packet model on \
+                                      a topology with routers, or another algorithm than `in-switch`";
 
-/// Returns the network model of a point. The one match over models. A topology goes with one model; [`check`] refuses
-/// the other.
+/// Returns the network model of a point. The one match over models. [`check`] refuses packets without routers.
 pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
-    match spec.topology.topology {
-        TopologySpec::Flat(_) => Arc::new(DelayModel),
+    match (&spec.topology.topology, spec.simulation.model) {
+        (TopologySpec::Flat(_), _) => Arc::new(DelayModel { has_routers: false }),
+        (_, Some(Model::Delay)) => Arc::new(DelayModel { has_routers: true }),
         _ => Arc::new(PacketModel),
     }
 }
@@ -36,7 +37,8 @@ pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
 /// If a key has no meaning in the model. The error names the first such key.
 pub(crate) fn check(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Result<(), KeyError> {
     let lacks = |feature: Feature| !model.has(feature);
-    let found = chosen(spec).or_else(|| lacks(Feature::Routes).then(|| routes(spec)).flatten());
+    let found = chosen(spec).or_else(|| lacks(Feature::Routers).then(|| routers(spec)).flatten());
+    let found = found.or_else(|| lacks(Feature::Routes).then(|| routes(spec)).flatten());
     let found = found.or_else(|| lacks(Feature::Packets).then(|| packets(spec)).flatten());
     let found = found.or_else(|| lacks(Feature::Queues).then(|| queues(spec)).flatten());
     found.map_or(Ok(()), |(key, message)| Err(KeyError::new(key, message)))
@@ -47,36 +49,48 @@ type Wrong = (String, String);
 
 /// Refuses a model that does not go with the topology.
 fn chosen(spec: &ExperimentSpec) -> Option<Wrong> {
-    let message = match (spec.simulation.model?, &spec.topology.topology) {
-        (Model::Packet, TopologySpec::Flat(_)) => {
-            "\"packet\" needs routers, and a flat network has none: choose another kind of topology, or leave it out"
-        }
-        (Model::Delay, topology) if !matches!(topology, TopologySpec::Flat(_)) => {
-            "\"delay\" has one delay between all nodes, and here each path has a different one: `topology.kind = \"flat\"` \
-             is the topology of this model"
-        }
-        _ => return None,
-    };
-    Some(("simulation.model".to_owned(), message.to_owned()))
+    let is_wrong =
+        spec.simulation.model == Some(Model::Packet) && matches!(spec.topology.topology, TopologySpec::Flat(_));
+    let message =
+        "\"packet\" needs routers, and a flat network has none: choose another kind of topology, or leave it out";
+    is_wrong.then(|| ("simulation.model".to_owned(), message.to_owned()))
+}
+
+fn routers(spec: &ExperimentSpec) -> Option<Wrong> {
+    let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("a flat network has {what}; leave it out")));
+    if spec.router != RouterSpec::default() {
+        return wrong("router", "no routers");
+    }
+    let class = spec.link.classes.keys().next()?;
+    wrong(&format!("link.{class}"), "one kind of link: a delay and a bandwidth")
 }
 
 fn routes(spec: &ExperimentSpec) -> Option<Wrong> {
-    let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("a flat network has {what}; leave it out")));
+    let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the delay model has {what}; leave it out")));
     if spec.routing.is_some() {
-        return wrong("routing", "no routes: every message takes the same delay");
+        return wrong("routing", "no routes: a message takes the delay of an idle shortest path");
     }
-    if spec.router != fabric::catalogue::RouterSpec::default() {
-        return wrong("router", "no routers");
+    let mut router = spec.router.clone();
+    *router.size_keys().delay = None;
+    if router != RouterSpec::default() {
+        return wrong("router", "no buffers and arbiters: of these keys only `delay` counts");
     }
-    if let Some(class) = spec.link.classes.keys().next() {
-        return wrong(&format!("link.{class}"), "one kind of link: a delay and a bandwidth");
+    if let Some((class, _)) = spec.link.classes.iter().find(|(_, own)| own.bandwidth.is_some()) {
+        return wrong(&format!("link.{class}.bandwidth"), "one bandwidth, that of nodes' links");
+    }
+    if spec.topology.planes > 1 {
+        return wrong("topology.planes", "one link for each node");
+    }
+    let is_flat = matches!(spec.topology.topology, TopologySpec::Flat(_));
+    if spec.measure.timeline && !is_flat {
+        return wrong("measure.timeline", "no times of channels to explain, except on a flat network");
     }
     None
 }
 
 fn packets(spec: &ExperimentSpec) -> Option<Wrong> {
     if spec.node.receive_buffer.is_some() {
-        let message = "a flat network has no credits: nodes take messages as they come; leave it out";
+        let message = "the delay model has no credits: nodes take messages as they come; leave it out";
         return Some(("node.receive_buffer".into(), message.into()));
     }
     let below = |job: &JobSpec| {
@@ -93,12 +107,12 @@ fn workload_of(spec: &WorkloadSpec) -> Option<Wrong> {
         WorkloadSpec::Application(own) => own.packet_size,
         WorkloadSpec::Exchange(own) => own.packet_size,
         WorkloadSpec::Traffic(_) | WorkloadSpec::Collective(_) => {
-            let message = "a flat network carries messages whole, not packets at a rate: \"program\", \"benchmark\", \"exchange\" and \
+            let message = "the delay model carries messages whole, not packets at a rate: \"program\", \"benchmark\", \"exchange\" and \
                            \"application\" are allowed";
             return Some(("workload.kind".into(), message.into()));
         }
     };
-    let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("a flat network has {what}; leave it out")));
+    let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the delay model has {what}; leave it out")));
     if packet_size.is_some() {
         return wrong("workload.packet_size", "no packets: messages go whole");
     }
@@ -112,6 +126,6 @@ fn workload_of(spec: &WorkloadSpec) -> Option<Wrong> {
 }
 
 fn queues(spec: &ExperimentSpec) -> Option<Wrong> {
-    let message = "a flat network has no queues to sample; leave it out";
+    let message = "the delay model has no queues to sample; leave it out";
     spec.measure.series.map(|_| ("measure.series".into(), message.to_owned()))
 }

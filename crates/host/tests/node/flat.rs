@@ -35,7 +35,7 @@ impl HostContext for Context<'_> {
     fn wake(&mut self, _: u32) {}
     fn alarm(&mut self, _: u64) {}
     fn announce(&mut self, _: u32, _: Envelope) {}
-    fn transmit(&mut self, node: usize, bytes: u64, at: Passage) -> Passage {
+    fn transmit(&mut self, (node, _): (usize, u32), bytes: u64, at: Passage) -> Passage {
         let (delay, bandwidth) = self.1;
         let head = self.0.free_at[node].max(at.head);
         let tail = (head + bandwidth.serialization(Bytes(bytes)).unwrap().0.0).max(at.tail);

@@ -87,11 +87,15 @@ impl IdleTimes {
 
 /// Follows the path from one node to another.
 fn follow(network: &Network, from: NodeId, to: NodeId) -> IdlePath {
-    if !network.has(Feature::Routes) {
-        let class = ChannelClass::INJECTION;
-        return IdlePath { delay: network.plan.link_delay(class), slowest: class };
-    }
     let (at, in_port) = network.topology.attachment(from);
+    if !network.has(Feature::Routes) {
+        let slowest = ChannelClass::INJECTION;
+        let delay = match network.has(Feature::Routers) {
+            true => network.idle_path(at, network.topology.attachment(to).0),
+            false => network.plan.link_delay(slowest),
+        };
+        return IdlePath { delay, slowest };
+    }
     let inside = match &network.direct {
         Some(routing) => {
             let hop = Hop { dst: to, state: RouteState::default(), in_port, vc_class: VcClass(0) };

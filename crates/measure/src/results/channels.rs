@@ -72,8 +72,12 @@ fn class_of(network: &Network, source: ChannelSource) -> Option<ChannelClass> {
 /// Returns each connected channel with its class and its utilization, in the order of channels.
 fn connected<'a>(network: &'a Network, shares: &'a [f64]) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> + 'a {
     let numbering = network.plan.channels();
-    // Nothing is serialized at links into nodes that do not limit receivers.
-    let exists = |class: &ChannelClass| network.has(Feature::ReceiverLinks) || *class != ChannelClass::EJECTION;
+    // Nothing is serialized at links into nodes that do not limit receivers, nor between routers without routes.
+    let exists = |class: &ChannelClass| match *class {
+        ChannelClass::INJECTION => true,
+        ChannelClass::EJECTION => network.has(Feature::ReceiverLinks),
+        _ => network.has(Feature::Routes),
+    };
     let class = move |id| class_of(network, numbering.source(id)).filter(exists);
     let channel = move |(id, &share): (ChannelId, &f64)| Some((id, class(id)?, share));
     (0..).map(ChannelId).zip(shares).filter_map(channel)

@@ -1,26 +1,59 @@
 //! Links of nodes. Each carries the messages of its node whole, one at a time, as they are handed over: s bytes occupy
 //! it for s / B.
 //!
-//! A message arrives a delay after its last byte has left. The receiver accepts any number of messages at once. Links
-//! take the bytes of a message as they come out of the interface (cut-through), so that the slower of the interface and
-//! the link counts.
+//! A message arrives a delay after its last byte has left: that of the link, or of the idle path to its destination.
+//! The receiver accepts any number of messages at once. Links take the bytes of a message as they come out of the
+//! interface (cut-through), so that the slower of the interface and the link counts.
+
+use std::sync::Arc;
 
 use engine::statistics::Histogram;
+use fabric::Plan;
 use host::Passage;
-use units::{Bandwidth, Bytes};
+use units::{Bandwidth, Bytes, NodeId};
+
+use crate::network::idle_path;
 
 /// Parameters of all links.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LinkParams {
-    /// Time from a byte's departure at a node to its arrival at another, in picoseconds. Above 0.
+pub(super) struct LinkParams<'a> {
+    /// Least time from a byte's departure at a node to its arrival at another, in picoseconds. Above 0.
     pub delay: u64,
     /// Bandwidth of the link of a node.
     pub bandwidth: Bandwidth,
+    /// Routers whose paths determine the delays of messages. None if all messages take `delay`.
+    pub routers: Option<&'a Arc<Plan>>,
+}
+
+/// Delays of idle paths between nodes. Each pair of routers has a place, which it shares with others.
+struct Paths {
+    plan: Arc<Plan>,
+    /// Nodes of the worker.
+    nodes: Vec<u32>,
+    /// Last pair of routers at each place, and the delay between them.
+    known: Vec<(u64, u64)>,
+}
+
+/// Base-2 logarithm of the number of places.
+const PLACES: u32 = 14;
+
+impl Paths {
+    fn delay(&mut self, from: usize, to: u32) -> u64 {
+        let [from, to] = [self.nodes[from], to].map(|node| self.plan.topology().attachment(NodeId(node)).0);
+        let pair = u64::from(from.0) << 32 | u64::from(to.0);
+        let known = &mut self.known[(pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES)) as usize];
+        if known.0 != pair {
+            *known = (pair, idle_path(&self.plan, from, to));
+        }
+        known.1
+    }
 }
 
 /// Links of a worker's nodes, which its jobs share.
 pub(super) struct Links {
-    pub params: LinkParams,
+    delay: u64,
+    bandwidth: Bandwidth,
+    paths: Option<Paths>,
     /// Time from which each node's link is free, in picoseconds.
     pub free_at: Vec<u64>,
     /// Last requested size, and its time. Most messages of a program have one of a few sizes.
@@ -53,15 +86,24 @@ impl Carried {
 }
 
 impl Links {
-    /// Creates the free links of `nodes` nodes.
-    pub fn new(params: LinkParams, nodes: usize) -> Self {
-        Self { params, free_at: vec![0; nodes], last: (0, 0) }
+    /// Creates the free links of the given nodes of the machine.
+    pub fn new(LinkParams { delay, bandwidth, routers }: LinkParams<'_>, nodes: &[u32]) -> Self {
+        let known = || vec![(u64::MAX, 0); 1 << PLACES];
+        let paths = routers.map(|plan| Paths { plan: Arc::clone(plan), nodes: nodes.to_vec(), known: known() });
+        Self { delay, bandwidth, paths, free_at: vec![0; nodes.len()], last: (0, 0) }
     }
 
-    /// Sends `bytes` bytes of a job from a node. Returns the arrival times of the first and the last byte.
+    /// Returns the delay from a node of the worker to a node of the machine, in picoseconds.
     #[inline]
-    pub fn carry(&mut self, node: usize, bytes: u64, at: Passage, carried: &mut Carried) -> Passage {
-        let (time, delay) = (self.time(bytes), self.params.delay);
+    pub fn delay(&mut self, from: usize, to: u32) -> u64 {
+        self.paths.as_mut().map_or(self.delay, |paths| paths.delay(from, to))
+    }
+
+    /// Sends `bytes` bytes of a job from a node of the worker to a node of the machine. Returns the arrival times of the
+    /// first and the last byte.
+    #[inline]
+    pub fn carry(&mut self, (node, to): (usize, u32), bytes: u64, at: Passage, carried: &mut Carried) -> Passage {
+        let (time, delay) = (self.time(bytes), self.delay(node, to));
         let head = self.free_at[node].max(at.head);
         let tail = head.saturating_add(time).max(at.tail);
         self.free_at[node] = tail;
@@ -77,7 +119,7 @@ impl Links {
     #[inline]
     pub fn time(&mut self, bytes: u64) -> u64 {
         if self.last.0 != bytes {
-            let time = self.params.bandwidth.serialization(Bytes(bytes));
+            let time = self.bandwidth.serialization(Bytes(bytes));
             self.last = (bytes, time.map_or(u64::MAX, |(time, _)| time.0));
         }
         self.last.1
@@ -92,9 +134,9 @@ mod tests {
     fn a_link_carries_one_message_after_the_other() {
         // Would catch a link that carries two messages at once, one that waits for the last byte of a slow stream, a
         // delay that occupies the link, and time after the end of the run that counts: 1 B/ns, 500 ns.
-        let params = LinkParams { delay: 500_000, bandwidth: Bandwidth(8_000_000_000) };
-        let (mut links, mut carried) = (Links::new(params, 2), Carried::new(3_000_000, 2));
-        let mut carry = |node, bytes, head, tail| links.carry(node, bytes, Passage { head, tail }, &mut carried);
+        let params = LinkParams { delay: 500_000, bandwidth: Bandwidth(8_000_000_000), routers: None };
+        let (mut links, mut carried) = (Links::new(params, &[0, 1]), Carried::new(3_000_000, 2));
+        let mut carry = |node, bytes, head, tail| links.carry((node, 5), bytes, Passage { head, tail }, &mut carried);
         let at = |head, tail| Passage { head, tail };
         assert_eq!(carry(0, 1000, 0, 0), at(500_000, 1_500_000));
         assert_eq!(carry(0, 10, 300_000, 300_000), at(1_500_000, 1_510_000));

@@ -19,7 +19,7 @@ use crate::part::Part;
 use crate::traffic::{Division, NodeTraffic, Span};
 
 /// Builds a machine of at most one partition a thread. `params` describes the links of its `nodes` nodes.
-pub(super) fn build(nodes: u32, params: LinkParams, run: &MachineRun<'_>) -> Box<dyn Machine> {
+pub(super) fn build(nodes: u32, params: LinkParams<'_>, run: &MachineRun<'_>) -> Box<dyn Machine> {
     let jobs = run.jobs;
     let parts = partitions(nodes, run.threads, run.grain);
     let first = |part: u32| (u64::from(nodes) * u64::from(part) / u64::from(parts)) as u32;
@@ -34,7 +34,7 @@ pub(super) fn build(nodes: u32, params: LinkParams, run: &MachineRun<'_>) -> Box
             traffic: (run.traffic)(Part { number, nodes, division: &division }),
             jobs: jobs.iter().map(of_job).collect(),
             nodes: nodes.clone(),
-            links: Links::new(params, nodes.len()),
+            links: Links::new(params, nodes),
             partition_of: Arc::clone(&division.partition_of),
             in_turn,
             inbox: Vec::new(),

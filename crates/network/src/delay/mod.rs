@@ -1,4 +1,5 @@
-//! Delay model: a machine that carries whole messages over a delay and a bandwidth, without routers.
+//! Delay model: a machine that carries whole messages over a delay and a bandwidth. The delay is that of the links of a
+//! network without routers, or of an idle shortest path.
 
 mod links;
 mod machine;
@@ -13,20 +14,25 @@ use topology::ChannelClass;
 use crate::feature::Feature;
 use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
+use crate::network::least_path;
 use links::LinkParams;
 
-/// Network of a delay and a bandwidth. Ticks are picoseconds.
+/// Network of delays and a bandwidth. Ticks are picoseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct DelayModel;
+pub struct DelayModel {
+    /// Whether messages cross routers. Otherwise they take the delay of a link.
+    pub has_routers: bool,
+}
 
 impl NetworkModel for DelayModel {
     fn features(&self) -> &'static [Feature] {
-        &[]
+        if self.has_routers { &[Feature::Routers] } else { &[] }
     }
 
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
         let class = ChannelClass::INJECTION;
-        let params = LinkParams { delay: plan.link_delay(class), bandwidth: plan.bandwidth(class) };
+        let delay = if self.has_routers { least_path(plan) } else { plan.link_delay(class) };
+        let params = LinkParams { delay, bandwidth: plan.bandwidth(class), routers: self.has_routers.then_some(plan) };
         machine::build(plan.topology().nodes(), params, run)
     }
 }

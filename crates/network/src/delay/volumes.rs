@@ -72,7 +72,7 @@ impl Volumes {
                 let leaves = begin.saturating_add(links.time(flow.left));
                 links.free_at[node] = leaves;
                 carried.by_node[node] += flow.left;
-                let arrives = leaves.saturating_add(links.params.delay);
+                let arrives = leaves.saturating_add(links.delay(node, flow.dst.0));
                 carried.latency.record(arrives - at);
                 self.send(node, flow, (leaves, arrives));
             }

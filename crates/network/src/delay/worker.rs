@@ -68,8 +68,8 @@ impl HostContext for WorkerContext<'_> {
     fn announce(&mut self, _node: u32, _envelope: Envelope) {}
 
     #[inline]
-    fn transmit(&mut self, node: usize, bytes: u64, at: Passage) -> Passage {
-        self.links.carry(node, bytes, at, self.carried)
+    fn transmit(&mut self, ends: (usize, u32), bytes: u64, at: Passage) -> Passage {
+        self.links.carry(ends, bytes, at, self.carried)
     }
 
     #[inline]

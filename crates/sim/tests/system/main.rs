@@ -15,6 +15,7 @@ mod collective;
 mod common;
 mod credits;
 mod defaults;
+mod delay_paths;
 mod determinism;
 mod dragonfly;
 mod driven_groups;

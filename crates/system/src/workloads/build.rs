@@ -398,7 +398,7 @@ fn channels_between(
     context: &BuildContext<'_>,
     pairs: impl Iterator<Item = (NodeId, NodeId)>,
 ) -> Result<Vec<u32>, KeyError> {
-    if !context.model.has(Feature::Routes) {
+    if !context.model.has(Feature::Routers) {
         return Ok(pairs.map(|(one, other)| u32::from(one != other)).collect());
     }
     let hops = NodeHops::new(&**context.topology).at_key("topology")?;

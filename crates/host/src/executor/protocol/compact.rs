@@ -40,7 +40,7 @@ impl Executor {
         let (node, carried) = (self.local_node(op.rank), bytes.max(1));
         let at = self.connections.fetch(node, (op.rank, to), now);
         let stream = self.interfaces.fetch(node, carried, at);
-        let Passage { head, tail } = self.leave(node, (carried, stream), around);
+        let Passage { head, tail } = self.leave((node, to), (carried, stream), around);
         let (span, since) = (tail - head, stream.from);
         if self.placed.is_local(to) {
             let shape = CompactShape { tag, context, bytes, span };

@@ -115,7 +115,7 @@ impl Executor {
         (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
     ) -> Passage {
-        let arrival = self.leave(self.local_node(op.rank), (bytes, stream), around);
+        let arrival = self.leave((self.local_node(op.rank), to), (bytes, stream), around);
         let Passage { head, tail } = arrival;
         let message = MessageInTransit {
             at: tail,
@@ -132,11 +132,11 @@ impl Executor {
         arrival
     }
 
-    /// Sends bytes from a local node, as they come to its interface. Returns their arrival times at another node.
+    /// Sends bytes from a local node to a rank, as they come to the node's interface. Returns their arrival times.
     #[inline]
     pub(super) fn leave(
         &mut self,
-        node: usize,
+        (node, to): (usize, u32),
         (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
     ) -> Passage {
@@ -144,7 +144,7 @@ impl Executor {
         if self.interfaces.sending {
             at = self.interfaces.send(node, &whole(bytes), at);
         }
-        around.transmit(node, bytes, at)
+        around.transmit((node, self.placed.node(to)), bytes, at)
     }
 
     /// Sends a message or protocol part to a rank of another executor.

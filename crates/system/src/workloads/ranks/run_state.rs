@@ -240,7 +240,7 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
         true => &[ChannelClass::INJECTION, ChannelClass::EJECTION],
         false => &[ChannelClass::INJECTION],
     };
-    let routers = if network.has(Feature::Routes) { plan.router_delay() } else { 0 };
+    let routers = if network.has(Feature::Routers) { plan.router_delay() } else { 0 };
     let delay = ends.iter().map(|&end| plan.link_delay(end)).sum::<u64>() + routers;
     let packet = ends.iter().map(|&end| plan.serialization(end, ranks.packet)).min().unwrap_or(0);
     let host = ranks.nic.host();
