@@ -375,7 +375,7 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         vcs_by_class: vcs_by_class(system),
         deadlock_free: cycle.is_none(),
         deadlock_cycle: cycle.map(|cycle| cycle.to_string()),
-        pattern: system.jobs.iter().map(|job| job.workload.pattern().kind()).collect::<Vec<_>>().join(", "),
+        pattern: system.jobs.iter().map(|job| job.workload.demand().pattern.kind()).collect::<Vec<_>>().join(", "),
         senders,
         tick_ps: plan.tick().0,
         window_ps: (window < u64::MAX).then(|| system.picoseconds(window)),
@@ -422,7 +422,7 @@ fn at_saturation((load, bound): (f64, f64)) -> Warning {
 /// traffic.
 pub fn notes(system: &System) -> Vec<String> {
     let mut notes = units::Notes::default();
-    let jobs = system.jobs.iter().flat_map(|job| job.workload.pattern().notes());
+    let jobs = system.jobs.iter().flat_map(|job| job.workload.demand().pattern.notes());
     system.network.topology.views().notes.iter().chain(jobs).for_each(|note| notes.add(note));
     notes.sentences().to_vec()
 }

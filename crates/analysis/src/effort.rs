@@ -128,7 +128,7 @@ pub(crate) fn of(system: &System) -> Effort {
     let runs = runs(system, &rates);
     let near = rates.iter().zip(&system.jobs).find_map(|(rates, job)| {
         let own = rates.as_ref().filter(|own| is_near(system, own))?;
-        Some((job.workload.load(), job.workload.load() * own.margin))
+        Some((job.workload.demand().load, job.workload.demand().load * own.margin))
     });
     let jobs: Vec<JobWork> = system.jobs.iter().zip(rates).map(|(job, rates)| of_job(system, job, rates)).collect();
     let all: Vec<usize> = (0..jobs.len()).collect();
@@ -313,7 +313,7 @@ fn of_a_tick(system: &System, job: &Job, rates: Option<OpenRates>) -> Work {
     let (rate, routers) = path_sample::packets_and_routers(system, job);
     let packets = job.workload.packets();
     // For operations that begin at a rate, packets along trees are not messages of ranks.
-    let by_messages = job.workload.operations().map_or(1.0, |own| own.messages);
+    let by_messages = job.workload.demand().operations().map_or(1.0, |own| own.messages);
     let messages = rate * by_messages / system.network.slot(packets).max(1) as f64;
     let of_ranks = if job.workload.programs().is_some() { messages } else { 0.0 };
     match rates {
@@ -350,7 +350,7 @@ fn group_hops(system: &System, job: &Job) -> f64 {
     let (Some(trees), Some(programs)) = (system.network.trees(), job.workload.programs()) else { return 0.0 };
     let (mut hops, groups) = (0.0, programs.groups());
     let slot = system.network.slot(job.workload.packets()).max(1) as f64;
-    let often = if job.workload.is_open() { job.workload.load() / slot } else { 1.0 };
+    let often = if job.workload.is_open() { job.workload.demand().load / slot } else { 1.0 };
     programs.each_group_call(&mut |place, call, count| {
         if count == 0 {
             // Operations that may be called but are not known: their size says nothing.
@@ -370,7 +370,8 @@ fn group_hops(system: &System, job: &Job) -> f64 {
 }
 
 fn senders(network: &Network, job: &Job) -> u64 {
-    (0..network.topology.nodes()).filter(|&node| job.workload.weight(NodeId(node)) > 0.0).count() as u64
+    let demand = job.workload.demand();
+    (0..network.topology.nodes()).filter(|&node| demand.weight(NodeId(node)) > 0.0).count() as u64
 }
 
 /// Returns the length of a job's run.
@@ -394,17 +395,17 @@ fn nodes(system: &System) -> u64 {
 
 /// Returns the number of node pairs between which a job sends. A node cannot have more destinations than messages.
 fn flows(system: &System, job: &Job) -> u64 {
-    let workload = &job.workload;
+    let (workload, demand) = (&job.workload, job.workload.demand());
     let senders: Vec<NodeId> =
-        (0..system.network.topology.nodes()).map(NodeId).filter(|&node| workload.weight(node) > 0.0).collect();
+        (0..system.network.topology.nodes()).map(NodeId).filter(|&node| demand.weight(node) > 0.0).collect();
     let slot = system.network.slot(workload.packets()).max(1);
     let slots = match extent(system, job) {
         RunLength::Time { usual, .. } => Some((usual / slot) as f64),
         RunLength::Packets(_) => None,
     };
     let of = |node: NodeId| {
-        let destinations = workload.pattern().distribution(node).len() as f64;
-        let messages = slots.map(|slots| slots * workload.load() * workload.weight(node));
+        let destinations = demand.pattern.distribution(node).len() as f64;
+        let messages = slots.map(|slots| slots * demand.load * demand.weight(node));
         // Some of n messages to random destinations out of d share a destination.
         messages.map_or(destinations, |n| destinations * (1.0 - (-n / destinations.max(1.0)).exp()))
     };

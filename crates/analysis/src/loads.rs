@@ -10,9 +10,7 @@ use topology::{ChannelClass, ChannelSource};
 use units::{ChannelId, KeyError, KeyResult, NodeId};
 
 use ::network::traffic::Runs;
-use ::system::Job;
-use ::system::Progress;
-use ::system::System;
+use ::system::{Copies, Job, Progress, SetLoads, System};
 
 /// Accuracy of the share of one routing in a mixture.
 const MIXTURE: f64 = 1e-9;
@@ -54,15 +52,16 @@ pub(crate) fn loads_of(system: &System, progress: &Progress) -> Result<(ChannelL
     };
     let mut kind = if all.load.iter().any(|&load| load != 0.0) { routed } else { LoadsKind::Exact };
     for (job, share) in system.shares() {
+        let demand = job.workload.demand();
         kind = kind.max(add_trees(system, (job, share), &mut all));
-        if job.workload.sets().is_some() {
-            kind = kind.max(routed).max(add_sets(system, (job, share), &mut all)?);
+        if let Copies::Volumes(own) = demand.copies {
+            kind = kind.max(routed).max(add_sets(system, (own, share), &mut all)?);
         }
-        let Some(multicasts) = job.workload.multicasts() else { continue };
+        let Copies::Drawn(multicasts) = demand.copies else { continue };
         let sets = &multicasts.sets;
         let candidates: Vec<NodeId> = sets.nodes().collect();
         let nodes = (0..system.network.topology.nodes()).map(NodeId);
-        let senders: Vec<(NodeId, f64)> = nodes.map(|node| (node, share * job.workload.weight(node))).collect();
+        let senders: Vec<(NodeId, f64)> = nodes.map(|node| (node, share * demand.weight(node))).collect();
         let (include_self, hit) = (sets.includes_self(), sets.hit());
         let runs = |runs| move |from: NodeId, one: NodeId, next: NodeId| Runs::joins(runs, from, [one, next]);
         let runs = multicasts.runs.as_ref().map(runs);
@@ -87,9 +86,9 @@ fn add_multicasts(
 
 /// Adds the load of a job's multicasts that are given beforehand and that routers split. Returns the meaning of the
 /// added load.
-fn add_sets(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads) -> Result<LoadsKind, KeyError> {
+fn add_sets(system: &System, (own, share): (&SetLoads, f64), all: &mut ChannelLoads) -> Result<LoadsKind, KeyError> {
     let mut kind = LoadsKind::Exact;
-    for (sender, set, part) in job.workload.sets().into_iter().flat_map(|own| &own.multicasts) {
+    for (sender, set, part) in &own.multicasts {
         let mut candidates = set.to_vec();
         candidates.sort_unstable();
         // A packet is for all members: a channel with members behind it carries one copy, any other none.
@@ -120,7 +119,8 @@ fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads)
             groups.trees.add_volumes(around, (tree, turns_at_top), (volumes, factor), &mut all.load);
         }
     };
-    if let Some(operations) = job.workload.operations() {
+    let demand = job.workload.demand();
+    if let Some(operations) = demand.operations() {
         for (group, volumes) in (job.first_group..).zip(&operations.groups) {
             let members = groups.trees.members_of(group);
             let is_directed = groups.trees.trees_of(group).any(|tree| groups.trees.sender(tree).is_some());
@@ -131,13 +131,13 @@ fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads)
         }
         return if operations.exact { LoadsKind::Exact } else { LoadsKind::WithoutAcknowledgements };
     }
-    let Some((sets, true)) = job.workload.fixed_sets() else { return LoadsKind::Exact };
+    let Copies::Sets { sets, by_routers: true } = demand.copies else { return LoadsKind::Exact };
     for sender in (0..system.network.topology.nodes()).map(NodeId) {
         let Some((group, _)) = sets.of(sender) else { continue };
         let members = groups.trees.members_of(job.first_group + group);
         let Ok(member) = members.binary_search(&sender) else { continue };
         let mut volumes = TreeVolumes::none(members.len());
-        volumes.copied[member] = job.workload.weight(sender);
+        volumes.copied[member] = demand.weight(sender);
         add(groups.trees.trees_for(job.first_group + group, sender), &volumes);
     }
     LoadsKind::Exact

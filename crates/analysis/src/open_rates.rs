@@ -50,7 +50,7 @@ impl OpenRates {
 pub(crate) fn of(system: &System) -> Option<Vec<Option<OpenRates>>> {
     let is_traffic = |job: &Job| {
         let own = &job.workload;
-        own.is_open() && own.programs().is_none() && own.operations().is_none()
+        own.is_open() && own.programs().is_none() && own.demand().operations().is_none()
     };
     if !system.network.has(Feature::Routes) || !credit_bound::is_small(system) || !system.jobs.iter().any(is_traffic) {
         return None;
@@ -67,7 +67,7 @@ pub(crate) fn of(system: &System) -> Option<Vec<Option<OpenRates>>> {
         is_traffic(job).then(|| {
             let fullest = demands.iter().zip(&loads.load).filter(|&(_, &own)| own > 0.0);
             let fullest = fullest.map(|(&demand, _)| demand).fold(0.0, f64::max);
-            let most = (heads(system, job) / fullest).min(credits / job.workload.load());
+            let most = (heads(system, job) / fullest).min(credits / job.workload.demand().load);
             let margin = if is_backlogged(system, number) { f64::INFINITY } else { most };
             OpenRates { packet_hops: packet_hops(system, job, loads), carried: most.min(1.0), margin }
         })
@@ -86,7 +86,7 @@ fn is_backlogged(system: &System, job: usize) -> bool {
 fn demands(system: &System, loads: &[(ChannelLoads, f64)]) -> Vec<f64> {
     let channels = loads.first().map_or(0, |(own, _)| own.load.len());
     let of = |channel: usize| {
-        let own = system.jobs.iter().zip(loads).map(|(job, (own, _))| job.workload.load() * own.load[channel]);
+        let own = system.jobs.iter().zip(loads).map(|(job, (own, _))| job.workload.demand().load * own.load[channel]);
         let all: f64 = own.sum();
         if all > 0.0 { all / capacity(system, ChannelId(channel as u32)) } else { 0.0 }
     };
@@ -99,14 +99,15 @@ fn packet_hops(system: &System, job: &Job, loads: &ChannelLoads) -> f64 {
     let is_router = |channel: &usize| matches!(channels.source(ChannelId(*channel as u32)), ChannelSource::Router(..));
     let sum: f64 = (0..loads.load.len()).filter(is_router).map(|channel| loads.load[channel]).sum();
     let packets = job.workload.packets();
-    sum * job.workload.load() * packets.count() as f64 / system.network.slot(packets).max(1) as f64
+    sum * job.workload.demand().load * packets.count() as f64 / system.network.slot(packets).max(1) as f64
 }
 
 /// Returns the share of a full channel's bandwidth that FIFOs leave a job. It is less than 1 with head-of-line
 /// blocking, if a node has several destinations.
 fn heads(system: &System, job: &Job) -> f64 {
+    let demand = job.workload.demand();
     let nodes = (0..system.network.topology.nodes()).map(NodeId);
-    let mut senders = nodes.filter(|&node| job.workload.weight(node) > 0.0);
-    let mixes = senders.next().is_some_and(|node| job.workload.pattern().distribution(node).len() > 1);
+    let mut senders = nodes.filter(|&node| demand.weight(node) > 0.0);
+    let mixes = senders.next().is_some_and(|node| demand.pattern.distribution(node).len() > 1);
     if mixes && system.head_of_line() == Some(HeadOfLine::Input) { FIFO_THROUGHPUT } else { 1.0 }
 }

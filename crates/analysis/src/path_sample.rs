@@ -28,14 +28,15 @@ pub(crate) fn hops_in_a_slot(system: &System) -> f64 {
 /// number of routers on a packet's path. For multicasts that routers split, the result is an upper bound: common parts
 /// of paths are counted more than once.
 pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
-    let load = |node: NodeId| job.workload.load() * job.workload.weight(node);
+    let demand = job.workload.demand();
+    let load = |node: NodeId| demand.load * demand.weight(node);
     let nodes = (0..system.network.topology.nodes()).map(NodeId);
     let senders: Vec<NodeId> = nodes.filter(|&node| load(node) > 0.0).collect();
     let total =
         f64::from(system.network.planes()) * senders.iter().map(|&node| load(node)).fold(0.0, |all, own| all + own);
     if !system.network.has(Feature::Routes) {
         // There are no routers, and destinations need not be known.
-        return (total * job.workload.destinations(), 0.0);
+        return (total * demand.destinations, 0.0);
     }
     // Each sampled node has an equal number of packets, so that patterns of few nodes are sampled evenly.
     let step = senders.len().div_ceil(PACKETS as usize).max(1);
@@ -47,19 +48,20 @@ pub(crate) fn packets_and_routers(system: &System, job: &Job) -> (f64, f64) {
         sum += load(node) * f64::from(routers) / f64::from(each);
         weights += load(node);
     }
-    (total * job.workload.destinations(), if weights > 0.0 { sum / weights } else { 0.0 })
+    (total * demand.destinations, if weights > 0.0 { sum / weights } else { 0.0 })
 }
 
 /// Returns pairs of nodes between which a job sends, drawn from its pattern, and the weight of each pair.
 pub(crate) fn pairs(system: &System, job: &Job) -> Vec<((NodeId, NodeId), f64)> {
-    let weight = |node: NodeId| job.workload.weight(node);
+    let demand = job.workload.demand();
+    let weight = |node: NodeId| demand.weight(node);
     let nodes = (0..system.network.topology.nodes()).map(NodeId);
     let senders: Vec<NodeId> = nodes.filter(|&node| weight(node) > 0.0).collect();
     let step = senders.len().div_ceil(PACKETS as usize).max(1);
     let each = (PACKETS / (senders.len() as u32).max(1)).max(1);
     let of = |&src: &NodeId| {
         let mut stream = Stream::new(job.seed, Owner::Node(src.0));
-        let draw = move |_| ((src, job.workload.pattern().destination(src, &mut stream)), weight(src));
+        let draw = move |_| ((src, demand.pattern.destination(src, &mut stream)), weight(src));
         (0..each).map(draw)
     };
     senders.iter().step_by(step).flat_map(of).collect()
@@ -68,7 +70,7 @@ pub(crate) fn pairs(system: &System, job: &Job) -> Vec<((NodeId, NodeId), f64)> 
 /// Returns the number of routers on a packet's path from a node to a destination of the pattern. If routers choose by
 /// congestion, all candidates are equally likely. Of two paths the first is taken, as in a network without load.
 fn routers_of_a_packet(system: &System, job: &Job, src: NodeId, draw: &mut dyn Draw) -> u32 {
-    let dst = job.workload.pattern().destination(src, draw);
+    let dst = job.workload.demand().pattern.destination(src, draw);
     routers_between(system, (src, dst), draw)
 }
 

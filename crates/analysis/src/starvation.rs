@@ -46,7 +46,7 @@ pub(crate) struct LeastShare {
 pub(crate) fn least_share(system: &System) -> Result<Option<LeastShare>, KeyError> {
     let is_unicast = |job: &Job| {
         let own = &job.workload;
-        own.is_open() && own.multicasts().is_none() && own.programs().is_none()
+        own.is_open() && !own.demand().splits() && own.programs().is_none()
     };
     if !is_followed(system) || !system.jobs.iter().all(is_unicast) {
         return Ok(None);

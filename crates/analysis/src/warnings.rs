@@ -157,7 +157,8 @@ fn short_run(system: &System) -> Option<Warning> {
     let measured = end.0.saturating_sub(warm_up.0) as f64;
     let slot = system.picoseconds(system.network.slot(job.workload.packets())) as f64;
     let nodes = (0..system.network.topology.nodes()).map(units::NodeId);
-    let rate = nodes.map(|node| job.workload.weight(node)).sum::<f64>() * job.workload.load() / slot;
+    let demand = job.workload.demand();
+    let rate = nodes.map(|node| demand.weight(node)).sum::<f64>() * demand.load / slot;
     let path = system.picoseconds(system.network.longest_path()) as f64;
     let least = (FEWEST_MESSAGES / rate).max(path);
     (rate > 0.0 && measured < least).then(|| Warning {

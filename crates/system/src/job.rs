@@ -12,7 +12,7 @@ use crate::allocation::Allocator;
 use crate::build_cache::BuildCache;
 use crate::groups::acknowledges;
 use crate::model;
-use crate::workloads::{self, BuildContext, Workload};
+use crate::workloads::{self, BuildContext, Copies, Workload};
 use ::experiment::{ExperimentSpec, JobSpec, WorkloadSpec};
 use ::network::traffic::Span;
 use ::network::{Feature, NetworkModel};
@@ -133,7 +133,9 @@ pub fn job_builders(
 
 /// Refuses pacers for jobs whose operations routers carry out, or whose packets they copy.
 pub fn check_pacers(jobs: &[JobBuilder]) -> Result<(), KeyError> {
-    let by_routers = |job: &JobBuilder| !job.workload.groups().is_empty() || job.workload.sets().is_some();
+    let by_routers = |job: &JobBuilder| {
+        !job.workload.groups().is_empty() || matches!(job.workload.demand().copies, Copies::Volumes(_))
+    };
     let Some(JobBuilder { name, .. }) = jobs.iter().find(|job| !job.pacer.is_none() && by_routers(job)) else {
         return Ok(());
     };
@@ -145,7 +147,7 @@ pub fn check_pacers(jobs: &[JobBuilder]) -> Result<(), KeyError> {
 
 /// Refuses a routing that parts consecutive nodes on the way up a fat-tree, if packets are for consecutive nodes.
 pub fn check_runs(jobs: &[JobBuilder], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), KeyError> {
-    let has_runs = |job: &JobBuilder| job.workload.multicasts().is_some_and(|own| own.runs.is_some());
+    let has_runs = |job: &JobBuilder| matches!(job.workload.demand().copies, Copies::Drawn(own) if own.runs.is_some());
     let keeps_together = ["adaptive-up-down", "random-up-down"].contains(&routing.kind());
     if keeps_together || topology.views().hierarchy.is_none() || !jobs.iter().any(has_runs) {
         return Ok(());

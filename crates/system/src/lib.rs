@@ -26,6 +26,6 @@ pub use run::outcome::{RunError, RunOptions};
 pub use run::{division, most_runs, run, saturation, search, simulate};
 pub use system::System;
 pub use workloads::{
-    JobCounts, OperationVolumes, RunContext, RunLength, RunState, RunTotals, SATURATED_BELOW, SetLoads, Workload,
-    WorkloadRun,
+    Copies, DemandModel, JobCounts, OperationVolumes, RunContext, RunLength, RunState, RunTotals, SATURATED_BELOW,
+    SetLoads, Weights, Workload, WorkloadRun,
 };

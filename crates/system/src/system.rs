@@ -167,7 +167,7 @@ impl System {
                 format!(
                     "at load {} messages are so rare that a run takes at least {}, and the clock holds {LAST_TIME} (104 days); raise the \
                      load, or set `measure.max_time`",
-                    job.workload.load(),
+                    job.workload.demand().load,
                     seconds(takes(job)),
                 ),
             ),
@@ -235,7 +235,7 @@ impl System {
 
     /// Returns the reference load, the largest of all jobs. The loads of jobs are shares of it.
     pub fn load(&self) -> f64 {
-        self.jobs.iter().map(|job| job.workload.load()).fold(0.0, f64::max)
+        self.jobs.iter().map(|job| job.workload.demand().load).fold(0.0, f64::max)
     }
 
     /// Returns the place of head-of-line blocking. None unless routers have FIFOs with one virtual channel for each
@@ -249,37 +249,25 @@ impl System {
 
     /// Returns the node's share of the load, summed over all jobs.
     pub fn weight(&self, node: NodeId) -> f64 {
-        self.shares().map(|(job, share)| share * job.workload.weight(node)).sum()
+        self.shares().map(|(job, share)| share * job.workload.demand().weight(node)).sum()
     }
 
     /// Returns each job with its load as a share of `load`.
     pub fn shares(&self) -> impl Iterator<Item = (&Job, f64)> {
         let load = self.load();
-        self.jobs.iter().map(move |job| (job, if load > 0.0 { job.workload.load() / load } else { 0.0 }))
+        self.jobs.iter().map(move |job| (job, if load > 0.0 { job.workload.demand().load / load } else { 0.0 }))
     }
 
-    /// Returns the traffic of `node` to other nodes, as shares of the load. Multicasts that routers copy are excluded.
+    /// Returns the traffic of `node` to other nodes, as shares of the load. Packets that routers split
+    /// or copy are excluded.
     pub fn demand(&self, node: NodeId) -> routing::Demand {
         let mut all = routing::Demand::default();
-        let mut of = |(job, share): (&Job, f64)| -> Vec<(NodeId, f64)> {
-            if let Some(own) = job.workload.sets() {
-                return own.unicasts[node.index()].iter().map(|&(dst, part)| (dst, share * part)).collect();
-            }
-            if let Some((sets, by_routers)) = job.workload.fixed_sets() {
-                let each = share * job.workload.weight(node);
-                let to = sets.of(node).filter(|_| !by_routers).map_or(&[][..], |(_, set)| set);
-                return to.iter().map(|&dst| (dst, each)).collect();
-            }
-            // The rest goes along trees.
-            let messages = job.workload.operations().map_or(1.0, |own| own.messages);
-            let weight = share * job.workload.weight(node) * job.workload.destinations() * messages;
-            let traffic::Spread { everyone, besides } = job.workload.pattern().spread(node);
-            all.everyone += everyone * weight;
-            besides.into_iter().map(|(dst, part)| (dst, part * weight)).collect()
-        };
-        // Multicasts that routers copy are not sent to each node separately (`Workload::multicasts`).
-        let besides = self.shares().filter(|(job, _)| job.workload.multicasts().is_none()).flat_map(&mut of).collect();
-        routing::Demand { besides, ..all }
+        for (job, share) in self.shares() {
+            let own = job.workload.demand().unicasts(node, share);
+            all.everyone += own.everyone;
+            all.besides.extend(own.besides);
+        }
+        all
     }
 
     /// Returns the traffic of `node` to each other node, as shares of the load ([`Self::demand`] by destination).
@@ -438,7 +426,7 @@ fn fabric_spec(
                 spec.nic.drain().map_or(link, |nic| nic.min(link))
             }),
         }),
-        multicasts: jobs.iter().any(|job| job.workload.multicasts().is_some() || job.workload.sets().is_some()),
+        multicasts: jobs.iter().any(|job| job.workload.demand().splits()),
         groups: None,
         continuous: jobs.iter().any(|job| job.workload.is_continuous()),
         seed: spec.seed,

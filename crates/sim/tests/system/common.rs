@@ -161,7 +161,8 @@ pub fn mean_distance(system: &System) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for src in (0..system.network.topology.nodes()).map(NodeId) {
         let to = |&(dst, share): &(NodeId, f64)| share * f64::from(system.network.topology.routers_between(src, dst));
-        sum += system.weight(src) * system.jobs[0].workload.pattern().distribution(src).iter().map(to).sum::<f64>();
+        sum +=
+            system.weight(src) * system.jobs[0].workload.demand().pattern.distribution(src).iter().map(to).sum::<f64>();
         weights += system.weight(src);
     }
     sum / weights

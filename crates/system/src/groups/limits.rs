@@ -15,7 +15,7 @@ use routing::trees::Trees;
 use topology::Topology;
 use units::{Bytes, KeyError, NodeId, RouterId};
 
-use crate::workloads::Workload;
+use crate::workloads::{Copies, Workload};
 use ::experiment::InSwitchSpec;
 
 /// Resources that a group needs in routers.
@@ -84,13 +84,14 @@ pub(crate) fn acknowledges(workload: &dyn Workload) -> bool {
 pub(crate) fn senders(workload: &dyn Workload) -> Vec<Vec<NodeId>> {
     let mut all: Vec<Vec<NodeId>> = workload.groups();
     all.iter_mut().for_each(|members| members.sort_unstable());
-    if let Some(operations) = workload.operations() {
+    let demand = workload.demand();
+    if let Some(operations) = demand.operations() {
         for (members, volumes) in all.iter_mut().zip(&operations.groups) {
             let sends = members.iter().zip(&volumes.copied).filter(|(_, volume)| **volume > 0.0);
             *members = sends.map(|(&node, _)| node).collect();
         }
     }
-    if let Some((sets, _)) = workload.fixed_sets() {
+    if let Copies::Sets { sets, .. } = demand.copies {
         for (group, members) in (0..).zip(&mut all) {
             members.retain(|&node| sets.of(node).is_some_and(|own| own.0 == group));
         }

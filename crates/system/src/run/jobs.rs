@@ -4,7 +4,7 @@ use units::NodeId;
 
 use crate::job::Job;
 use crate::system::System;
-use crate::workloads::{RunTotals, sent};
+use crate::workloads::RunTotals;
 use ::network::{Network, Sample};
 use measure::Series;
 use measure::{ClosedResult, JobResult, KindResult, OpenResult, PointResult, SeriesResult};
@@ -151,9 +151,10 @@ fn accepted(system: &System, loads: impl Iterator<Item = f64>) -> f64 {
     let nodes = system.network.topology.nodes();
     let (mut accepted, mut offered) = (0.0, 0.0);
     for (job, load) in system.jobs.iter().zip(loads) {
-        let weight = sent(&*job.workload, nodes);
+        let demand = job.workload.demand();
+        let weight = demand.sent(nodes);
         accepted += load * weight;
-        offered += job.workload.load() * weight;
+        offered += demand.load * weight;
     }
     if offered > 0.0 { system.load() * accepted / offered } else { 0.0 }
 }

@@ -9,6 +9,7 @@ mod build;
 mod build_context;
 mod closed;
 mod collective;
+mod demand;
 pub(crate) mod exchange;
 mod open;
 mod operations;
@@ -23,14 +24,13 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use mpi::program::Programs;
-use traffic::multicast::FixedSets;
-use traffic::{PlacedPattern, Placement};
+use traffic::Placement;
 use units::{NodeId, Time};
 
 use crate::progress::Phase;
 use crate::run::outcome::RunError;
 use ::experiment::MeasureSpec;
-use ::network::traffic::{Flow, JobTraffic, Multicasts, Span};
+use ::network::traffic::{Flow, JobTraffic, Span};
 use ::network::{Machine, Part};
 use ::network::{Network, Packets};
 use measure::{MappingFigures, PointResult};
@@ -38,6 +38,7 @@ use measure::{MappingFigures, PointResult};
 pub use application::SetLoads;
 pub(crate) use build::build;
 pub(crate) use build_context::BuildContext;
+pub use demand::{Copies, DemandModel, Weights};
 pub(crate) use open::Open;
 pub use ranks::OperationVolumes;
 pub(crate) use ranks::Ranks;
@@ -48,45 +49,14 @@ pub(crate) use volumes::Volumes;
 /// Traffic of a job: the one place where kinds of workloads differ. `build` makes a workload from its section of the
 /// file.
 pub trait Workload: Debug + Send + Sync {
-    /// Traffic pattern over nodes, with the placement of tasks applied.
-    fn pattern(&self) -> &Arc<PlacedPattern>;
-    /// Returns the node's share of the offered load, relative to a node of weight 1.
-    fn weight(&self, node: NodeId) -> f64 {
-        self.pattern().weight(node)
-    }
-    /// Returns the offered load of a node of weight 1. Analyses model a closed workload as all of its phases together,
-    /// with the node that sends most at full load and the others in proportion.
-    fn load(&self) -> f64 {
-        1.0
-    }
+    /// Returns the traffic as analyses and plans model it.
+    fn demand(&self) -> DemandModel<'_>;
     /// Returns this workload at another load.
     ///
     /// # Errors
     /// If the workload has no load, or cannot have this one.
     fn at_load(&self, _load: f64) -> Result<Arc<dyn Workload>, String> {
         Err("a closed workload has a volume, not a load".into())
-    }
-    /// Returns the mean number of destination nodes of a message.
-    fn destinations(&self) -> f64 {
-        1.0
-    }
-    /// Multicasts that routers copy. None without such multicasts.
-    fn multicasts(&self) -> Option<&Multicasts> {
-        None
-    }
-    /// Traffic of all nodes, for a workload that is given beforehand and some of whose messages routers copy. None for
-    /// others.
-    fn sets(&self) -> Option<&SetLoads> {
-        None
-    }
-    /// Fixed destination sets of the senders, and whether routers copy their packets along trees. None for other
-    /// workloads.
-    fn fixed_sets(&self) -> Option<(&FixedSets, bool)> {
-        None
-    }
-    /// Traffic of the ranks along the trees of groups. None if no operation is carried out by routers.
-    fn operations(&self) -> Option<&OperationVolumes> {
-        None
     }
     /// Groups of nodes whose collective operations routers carry out.
     fn groups(&self) -> Vec<Vec<NodeId>> {
@@ -286,25 +256,4 @@ pub trait WorkloadRun {
     }
     /// Returns the measurements.
     fn result(self: Box<Self>, totals: &RunTotals) -> PointResult;
-}
-
-/// Returns the traffic delivered at all nodes while the node that sends most sends one unit, and the number of senders.
-/// Closed workloads are counted as analyses model them ([`Workload::load`]).
-pub(crate) fn offered(workload: &dyn Workload, nodes: u32) -> (f64, usize) {
-    let senders = |sent: &[f64]| sent.iter().filter(|&&weight| weight > 0.0).count();
-    if let Some(own) = workload.operations() {
-        return (own.delivered, senders(&own.sent));
-    }
-    let weights = weights(workload, nodes);
-    (weights.iter().sum::<f64>() * workload.destinations(), senders(&weights))
-}
-
-/// Returns the traffic sent by all nodes while the node that sends most sends one unit.
-pub(crate) fn sent(workload: &dyn Workload, nodes: u32) -> f64 {
-    workload.operations().map_or_else(|| weights(workload, nodes).iter().sum(), |own| own.sent.iter().sum())
-}
-
-/// Returns the weight of each node.
-pub(crate) fn weights(workload: &dyn Workload, nodes: u32) -> Vec<f64> {
-    (0..nodes).map(|node| workload.weight(NodeId(node))).collect()
 }

@@ -16,7 +16,9 @@ use units::{NodeId, TaskId};
 use super::application::{self, SetLoads, application_flows};
 use super::closed::{self, ClosedCounts, Ending};
 use super::exchange::Exchange;
-use super::{JobCounts, RunContext, RunLength, RunState, RunTotals, Workload, WorkloadRun, offered};
+use super::{
+    Copies, DemandModel, JobCounts, RunContext, RunLength, RunState, RunTotals, Weights, Workload, WorkloadRun,
+};
 use ::experiment::MeasureSpec;
 use ::network::traffic::{Flow, JobTraffic, VolumeTraffic};
 use ::network::{Feature, Machine, Part};
@@ -75,20 +77,17 @@ impl Volumes {
 }
 
 impl Workload for Volumes {
-    fn pattern(&self) -> &Arc<PlacedPattern> {
-        &self.pattern
-    }
-
-    fn weight(&self, node: NodeId) -> f64 {
-        self.sets.as_ref().map_or_else(|| self.pattern.weight(node), |own| own.sent[node.index()])
-    }
-
-    fn destinations(&self) -> f64 {
-        self.sets.as_ref().map_or(1.0, |own| own.fanout)
-    }
-
-    fn sets(&self) -> Option<&SetLoads> {
-        self.sets.as_deref()
+    fn demand(&self) -> DemandModel<'_> {
+        let own = DemandModel::of(&self.pattern);
+        match self.sets.as_deref() {
+            None => own,
+            Some(sets) => DemandModel {
+                destinations: sets.fanout,
+                weights: Weights::Given(&sets.sent),
+                copies: Copies::Volumes(sets),
+                ..own
+            },
+        }
     }
 
     fn placement(&self) -> &Arc<Placement> {
@@ -443,7 +442,7 @@ impl WorkloadRun for VolumesRun {
             critical_path: None,
             timeline: None,
         };
-        let (offered, senders) = offered(&volumes, network.topology.nodes());
+        let (offered, senders) = volumes.demand().offered(network.topology.nodes());
         let RunTotals { packet_hops, wall_s, .. } = *totals;
         let ending = Ending { time, finished, rate, offered, senders, packet_hops, wall_s };
         closed::result(&context, &counted, &ending, closed)

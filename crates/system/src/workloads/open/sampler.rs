@@ -12,7 +12,7 @@ use super::Open;
 use super::operations::Operations;
 use crate::workloads::sources::Sources;
 use crate::workloads::steady::{Sampler, SteadyRun, finite};
-use crate::workloads::{RunContext, RunTotals, Workload, weights};
+use crate::workloads::{RunContext, RunTotals, Workload};
 use ::network::Network;
 use ::network::traffic::{GroupTrees, JobTraffic, OpenTraffic, OpenTrafficSpec};
 use ::network::{Machine, Part};
@@ -35,7 +35,7 @@ pub(super) struct OpenSampler {
 
 impl OpenSampler {
     pub fn new(open: Open, context: RunContext) -> Self {
-        let weights = weights(&open, context.network.topology.nodes());
+        let weights = open.demand().all_weights(context.network.topology.nodes());
         let bytes = injection_bytes(&open, &context);
         let backlogged = open.injection == InjectionSpec::Backlogged;
         Self {
@@ -101,7 +101,7 @@ impl Sampler for OpenSampler {
             slot: network.slot(open.packets()),
             units_per_tick: network.plan.units_per_tick(),
             packets: open.packets(),
-            load: Arc::new(move |node: NodeId| load * open.weight(node)),
+            load: Arc::new(move |node: NodeId| load * open.demand().weight(node)),
             seed: *seed,
             planes: network.planes(),
             span: span.clone(),

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use traffic::multicast::FixedSets;
-use traffic::{InjectionSpec, PlacedPattern, Placement};
+use traffic::{InjectionSpec, Placement};
 use units::{NodeId, Time};
 
 use super::Open;
 use super::sampler::OpenSampler;
 use crate::workloads::steady::{FEWEST_BATCHES, LONGEST_MEASURE, LONGEST_WARM_UP, SteadyRun};
-use crate::workloads::{RunContext, RunLength, Workload, WorkloadRun};
+use crate::workloads::{Copies, DemandModel, RunContext, RunLength, Weights, Workload, WorkloadRun};
 use ::experiment::{MeasureSpec, WarmUp};
-use ::network::traffic::Multicasts;
 use ::network::{Network, Packets};
 
 /// Mean number of packets in a batch.
@@ -48,23 +46,22 @@ pub(in crate::workloads) fn extent(network: &Network, measure: &MeasureSpec, bat
 }
 
 impl Workload for Open {
-    fn pattern(&self) -> &Arc<PlacedPattern> {
-        &self.pattern
+    fn demand(&self) -> DemandModel<'_> {
+        let copies = match &self.multicasts {
+            None => Copies::None,
+            Some(own) => match own.fixed.as_deref() {
+                Some(sets) => Copies::Sets { sets, by_routers: own.by_routers },
+                None if own.by_routers => Copies::Drawn(own),
+                None => Copies::None,
+            },
+        };
+        let is_backlogged = self.injection == InjectionSpec::Backlogged;
+        let weights = if is_backlogged { Weights::Equal } else { Weights::Pattern };
+        DemandModel { load: self.load, destinations: self.fanout(), weights, copies, ..DemandModel::of(&self.pattern) }
     }
 
     fn placement(&self) -> &Arc<Placement> {
         &self.placement
-    }
-
-    /// Returns the weight of a node. A backlogged source has no rate to scale: it sends at the rate of its injection
-    /// channel, or not at all.
-    fn weight(&self, node: NodeId) -> f64 {
-        let weight = self.pattern.weight(node);
-        if self.injection == InjectionSpec::Backlogged && weight > 0.0 { 1.0 } else { weight }
-    }
-
-    fn load(&self) -> f64 {
-        self.load
     }
 
     fn at_load(&self, load: f64) -> Result<Arc<dyn Workload>, String> {
@@ -86,21 +83,8 @@ impl Workload for Open {
         true
     }
 
-    fn destinations(&self) -> f64 {
-        self.fanout()
-    }
-
-    fn multicasts(&self) -> Option<&Multicasts> {
-        self.multicasts.as_ref().filter(|multicasts| multicasts.by_routers && multicasts.fixed.is_none())
-    }
-
     fn groups(&self) -> Vec<Vec<NodeId>> {
-        self.multicasts.as_ref().and_then(Multicasts::by_trees).map_or_else(Vec::new, |fixed| fixed.groups())
-    }
-
-    fn fixed_sets(&self) -> Option<(&FixedSets, bool)> {
-        let multicasts = self.multicasts.as_ref()?;
-        Some((multicasts.fixed.as_ref()?, multicasts.by_routers))
+        self.multicasts.as_ref().and_then(|own| own.by_trees()).map_or_else(Vec::new, |fixed| fixed.groups())
     }
 
     fn is_continuous(&self) -> bool {

@@ -32,7 +32,7 @@ use super::build_context::BuildContext;
 use super::open::{batch_length, extent};
 use super::ranks::{LimitedGroups, Measured, NodeProcessors, OperationVolumes, Ranks};
 use super::steady::SteadyRun;
-use super::{RunContext, RunLength, Workload, WorkloadRun};
+use super::{DemandModel, RunContext, RunLength, Workload, WorkloadRun};
 use ::experiment::{CollectiveOperation, CollectiveTrafficSpec, Collectives, MeasureSpec};
 use ::network::{Network, Packets};
 use described::GroupOperations;
@@ -124,16 +124,12 @@ pub(super) fn combined(operation: CollectiveOperation) -> Option<Operation> {
 }
 
 impl Workload for GroupOperations {
-    fn pattern(&self) -> &Arc<PlacedPattern> {
-        self.ranks.pattern()
+    fn demand(&self) -> DemandModel<'_> {
+        DemandModel { load: self.load, ..self.ranks.demand() }
     }
 
     fn placement(&self) -> &Arc<Placement> {
         self.ranks.placement()
-    }
-
-    fn load(&self) -> f64 {
-        self.load
     }
 
     fn at_load(&self, load: f64) -> Result<Arc<dyn Workload>, String> {
@@ -177,10 +173,6 @@ impl Workload for GroupOperations {
 
     fn groups(&self) -> Vec<Vec<NodeId>> {
         self.ranks.groups()
-    }
-
-    fn operations(&self) -> Option<&OperationVolumes> {
-        self.ranks.operations()
     }
 
     fn programs(&self) -> Option<&Arc<dyn Programs>> {

@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use mpi::program::{ProgramGroup, Programs};
 use topology::ChannelClass;
-use traffic::{PlacedPattern, Placement};
+use traffic::Placement;
 use units::{NodeId, TaskId, Time};
 
 use super::closed;
-use super::{RunContext, RunLength, Workload, WorkloadRun};
+use super::{Copies, DemandModel, RunContext, RunLength, Weights, Workload, WorkloadRun};
 use crate::last_time::LAST_TIME;
 use ::experiment::MeasureSpec;
 use ::network::{Network, Packets};
@@ -34,12 +34,10 @@ use volumes::most_sent;
 pub(crate) use volumes::{Unlisted, volumes};
 
 impl Workload for Ranks {
-    fn weight(&self, node: NodeId) -> f64 {
-        self.volumes.as_ref().map_or_else(|| self.pattern().weight(node), |volumes| volumes[node.index()])
-    }
-
-    fn pattern(&self) -> &Arc<PlacedPattern> {
-        &self.pattern
+    fn demand(&self) -> DemandModel<'_> {
+        let weights = self.volumes.as_deref().map_or(Weights::Pattern, Weights::Given);
+        let copies = self.operations.as_deref().map_or(Copies::None, Copies::Groups);
+        DemandModel { weights, copies, ..DemandModel::of(&self.pattern) }
     }
 
     fn placement(&self) -> &Arc<Placement> {
@@ -99,10 +97,6 @@ impl Workload for Ranks {
     fn groups(&self) -> Vec<Vec<NodeId>> {
         let nodes = |group: &ProgramGroup| group.ranks.iter().map(|&rank| self.placement.node(TaskId(rank))).collect();
         self.programs.groups().iter().map(nodes).collect()
-    }
-
-    fn operations(&self) -> Option<&OperationVolumes> {
-        self.operations.as_deref()
     }
 
     fn programs(&self) -> Option<&Arc<dyn Programs>> {

@@ -15,7 +15,7 @@ use super::measured::{HostCounts, Measured, Steps, measured_times, of_groups, of
 use super::table::table;
 use crate::run::outcome::RunError;
 use crate::workloads::closed::{self, ClosedCounts, Ending};
-use crate::workloads::{JobCounts, RunContext, RunState, RunTotals, Workload, WorkloadRun, offered};
+use crate::workloads::{JobCounts, RunContext, RunState, RunTotals, Workload, WorkloadRun};
 use ::network::Network;
 use ::network::traffic::{GroupTrees, JobTraffic, RankContext, ScheduledTraffic};
 use ::network::{Feature, Machine, Part};
@@ -379,7 +379,7 @@ impl WorkloadRun for RanksRun {
             critical_path,
             timeline,
         };
-        let (offered, senders) = offered(&ranks, network.topology.nodes());
+        let (offered, senders) = ranks.demand().offered(network.topology.nodes());
         let ending = Ending {
             time,
             finished: last.is_some(),
