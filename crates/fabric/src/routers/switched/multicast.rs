@@ -45,15 +45,31 @@ pub(super) struct Multicast {
     pub matching: Matching,
 }
 
+/// Candidate with its sort keys: `rank` first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RankedCandidate {
+    pub rank: u64,
+    pub tie: u64,
+    pub candidate: u32,
+}
+
+/// Copy that could leave now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadyCopy {
+    /// Output of the router.
+    pub out: u32,
+    pub candidate: u32,
+}
+
 /// Matching of one instant, for policies under which outputs do not pick independently.
 #[derive(Debug, Default)]
 pub(super) struct Matching {
     /// By output of the router, the candidate that gets it, or `NONE`. Empty if outputs pick independently.
     pub given: Vec<u32>,
-    /// Candidates in the order in which they are considered: two sort keys and the candidate.
-    pub order: Vec<(u64, u64, u32)>,
-    /// Copies that could leave now: output and candidate.
-    pub ready: Vec<(u32, u32)>,
+    /// Candidates in the order in which they are considered.
+    pub order: Vec<RankedCandidate>,
+    /// Copies that could leave now.
+    pub ready: Vec<ReadyCopy>,
     /// By output of the router, the number of copies for it that stay.
     pub residue: Vec<u32>,
     /// Ports of which a candidate has been chosen.

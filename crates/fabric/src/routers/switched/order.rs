@@ -13,6 +13,7 @@
 
 use super::Switched;
 use super::allocator::Place;
+use super::multicast::RankedCandidate;
 use super::runs::Runs;
 use crate::catalogue::MulticastPolicy;
 use crate::fabric::Fabric;
@@ -90,16 +91,16 @@ impl Switched {
         let first = base << self.vc_shift;
         let mut order = std::mem::take(&mut self.multicast.matching.order);
         self.collect_candidates(base, active, &mut order);
-        order.retain(|&(.., candidate)| self.multicast.tetris.dropped[first + candidate as usize] == 0);
-        for (_, tie, candidate) in &mut order {
+        order.retain(|own| self.multicast.tetris.dropped[first + own.candidate as usize] == 0);
+        for RankedCandidate { tie, candidate, .. } in &mut order {
             *tie = self.tie(fabric, (router, base), *candidate as usize);
         }
         while !order.is_empty() {
-            for (departure, _, candidate) in &mut order {
+            for RankedCandidate { rank: departure, candidate, .. } in &mut order {
                 *departure = self.departure(fabric, base, first + *candidate as usize);
             }
             let Some(next) = (0..order.len()).min_by_key(|&index| order[index]) else { break };
-            let input = first + order.swap_remove(next).2 as usize;
+            let input = first + order.swap_remove(next).candidate as usize;
             let tetris = &mut self.multicast.tetris;
             tetris.drops += 1;
             tetris.dropped[input] = tetris.drops;

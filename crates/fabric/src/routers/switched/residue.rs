@@ -8,7 +8,7 @@
 //! channels of an input could send, the one whose head has waited longest takes part.
 
 use super::Switched;
-use super::multicast::Matching;
+use super::multicast::{Matching, RankedCandidate, ReadyCopy};
 use super::runs::Runs;
 use crate::fabric::Fabric;
 use crate::routers::arbiter::{Candidates, in_turn};
@@ -23,14 +23,14 @@ impl Switched {
             let heads = Runs { routers: self, output: base + out, first: base << self.vc_shift, now };
             for candidate in self.requests.candidates(base + out) {
                 if heads.ready(fabric, candidate).is_some() {
-                    matching.ready.push((out as u32, candidate as u32));
+                    matching.ready.push(ReadyCopy { out: out as u32, candidate: candidate as u32 });
                 }
             }
         }
         self.take_one_of_each_port(fabric, place, &mut matching);
         let Matching { ready, residue, order, given, .. } = &mut matching;
         residue.fill(0);
-        ready.iter().for_each(|&(out, _)| residue[out as usize] += 1);
+        ready.iter().for_each(|copy| residue[copy.out as usize] += 1);
         residue.iter_mut().for_each(|left| *left = left.saturating_sub(1));
         while !order.is_empty() && residue.iter().any(|&left| left > 0) {
             let Some(next) =
@@ -38,14 +38,14 @@ impl Switched {
             else {
                 break;
             };
-            let keeper = order.swap_remove(next).2;
-            ready.retain(|&(out, candidate)| {
+            let keeper = order.swap_remove(next).candidate;
+            ready.retain(|&ReadyCopy { out, candidate }| {
                 let stays = candidate == keeper && residue[out as usize] > 0;
                 residue[out as usize] -= u32::from(stays);
                 !stays
             });
         }
-        for (out, candidate) in ready.drain(..) {
+        for ReadyCopy { out, candidate } in ready.drain(..) {
             given[out as usize] = candidate;
         }
         order.clear();
@@ -59,12 +59,16 @@ impl Switched {
         let first = place.1 << self.vc_shift;
         let since = |candidate: u32| self.multicast.since[first + candidate as usize];
         order.clear();
-        order.extend(ready.iter().map(|&(_, candidate)| (since(candidate), 0, candidate)));
-        order.sort_unstable_by_key(|&(since, _, candidate)| (candidate >> self.vc_shift, since, candidate));
-        order.dedup_by_key(|&mut (.., candidate)| candidate >> self.vc_shift);
-        ready.retain(|&(_, candidate)| order.iter().any(|&(.., chosen)| chosen == candidate));
-        for (_, tie, candidate) in order.iter_mut() {
-            *tie = self.tie(fabric, place, *candidate as usize);
+        order.extend(ready.iter().map(|&ReadyCopy { candidate, .. }| RankedCandidate {
+            rank: since(candidate),
+            tie: 0,
+            candidate,
+        }));
+        order.sort_unstable_by_key(|own| (own.candidate >> self.vc_shift, own.rank, own.candidate));
+        order.dedup_by_key(|own| own.candidate >> self.vc_shift);
+        ready.retain(|copy| order.iter().any(|chosen| chosen.candidate == copy.candidate));
+        for own in order.iter_mut() {
+            own.tie = self.tie(fabric, place, own.candidate as usize);
         }
     }
 
@@ -74,12 +78,12 @@ impl Switched {
         &self,
         fabric: &Fabric,
         base: usize,
-        (since, tie, candidate): (u64, u64, u32),
-        (ready, residue): (&[(u32, u32)], &[u32]),
+        RankedCandidate { rank: since, tie, candidate }: RankedCandidate,
+        (ready, residue): (&[ReadyCopy], &[u32]),
     ) -> (usize, u64, u64) {
         let run = fabric.run(self.fifos[(base << self.vc_shift) + candidate as usize].queue.head());
-        let own = ready.iter().filter(|&&(_, other)| other == candidate);
-        let leaving = own.filter(|&&(out, _)| residue[out as usize] == 0).count();
+        let own = ready.iter().filter(|copy| copy.candidate == candidate);
+        let leaving = own.filter(|copy| residue[copy.out as usize] == 0).count();
         let common = run.count() - leaving;
         (usize::from(u16::MAX) - common, u64::MAX - since, tie)
     }

@@ -8,7 +8,7 @@
 use units::Draw;
 
 use super::Switched;
-use super::multicast::Matching;
+use super::multicast::{Matching, RankedCandidate};
 use crate::catalogue::{Arbitration, FifoMulticast, MulticastPolicy};
 use crate::fabric::Fabric;
 use crate::packet::NONE;
@@ -23,7 +23,7 @@ impl Switched {
         self.put_in_order(fabric, place, &mut matching);
         let Matching { given, order, ports, first, .. } = &mut matching;
         let mut is_first = true;
-        for (.., candidate) in order.drain(..) {
+        for RankedCandidate { candidate, .. } in order.drain(..) {
             let port = candidate >> self.vc_shift;
             if ports.contains(&port) || !self.can_leave_whole(fabric, base, (candidate, given), now) {
                 continue;
@@ -47,7 +47,7 @@ impl Switched {
         let policy = self.multicast.spec.map_or(MulticastPolicy::default(), |FifoMulticast { policy, .. }| policy);
         let begin = matching.first[router];
         let first = base << self.vc_shift;
-        for (rank, tie, candidate) in &mut matching.order {
+        for RankedCandidate { rank, tie, candidate } in &mut matching.order {
             let input = first + *candidate as usize;
             *rank = if policy == MulticastPolicy::Wba { self.lightness(fabric, input) } else { 0 };
             *tie = match self.arbitration {
@@ -91,10 +91,11 @@ impl Switched {
     }
 
     /// Collects the candidates of some outputs of a router, without duplicates, in ascending order.
-    pub(super) fn collect_candidates(&self, base: usize, active: &[u64], order: &mut Vec<(u64, u64, u32)>) {
+    pub(super) fn collect_candidates(&self, base: usize, active: &[u64], order: &mut Vec<RankedCandidate>) {
         order.clear();
         for out in in_turn(active, 0) {
-            order.extend(self.requests.candidates(base + out).map(|candidate| (0, 0, candidate as u32)));
+            let own = |candidate| RankedCandidate { rank: 0, tie: 0, candidate: candidate as u32 };
+            order.extend(self.requests.candidates(base + out).map(own));
         }
         order.sort_unstable();
         order.dedup();

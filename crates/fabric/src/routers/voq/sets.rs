@@ -21,6 +21,13 @@ const WEIGHT: i64 = 1 << 8;
 /// Weight of a set of outputs that cannot be given.
 const NEVER: i64 = i64::MIN / 2;
 
+/// Choice of a port: the set of outputs by which it leaves, and the queue that it serves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SetChoice {
+    set: u32,
+    queue: u32,
+}
+
 /// Queues of a partition, and the working memory of the matching.
 #[derive(Debug)]
 pub(super) struct SetQueues {
@@ -38,8 +45,8 @@ pub(super) struct SetQueues {
     ports: Vec<u32>,
     /// Largest sum of a port and the previous ones, by port and set of available outputs.
     sums: Vec<i64>,
-    /// Set and queue that a port serves at the largest sum, by port and set of available outputs.
-    choices: Vec<(u32, u32)>,
+    /// Choice of a port at the largest sum, by port and set of available outputs.
+    choices: Vec<SetChoice>,
 }
 
 impl SetQueues {
@@ -90,13 +97,13 @@ impl SetQueues {
         let before = self.sums.len();
         for all in 0..self.sets {
             let sum = |outputs: usize| if before == 0 { 0 } else { self.sums[before - self.sets + outputs] };
-            let mut best = (sum(all), (0, 0));
+            let mut best = (sum(all), SetChoice { set: 0, queue: 0 });
             let mut part = all;
             while part > 0 {
                 let (gain, queue) = self.gains[part];
                 let found = sum(all & !part) + gain;
                 if found > best.0 {
-                    best = (found, (part as u32, queue));
+                    best = (found, SetChoice { set: part as u32, queue });
                 }
                 part = (part - 1) & all;
             }
@@ -106,13 +113,12 @@ impl SetQueues {
         self.gains.fill((NEVER, 0));
     }
 
-    /// Extracts the matching: the next port, from the last on, with the set by which it leaves and the queue that it
-    /// serves.
-    fn next_choice(&mut self, left: &mut usize) -> Option<(usize, usize, usize)> {
+    /// Extracts the matching: the next port, from the last on, with its choice.
+    fn next_choice(&mut self, left: &mut usize) -> Option<(usize, SetChoice)> {
         let port = self.ports.pop()?;
-        let (part, queue) = self.choices[self.ports.len() * self.sets + *left];
-        *left &= !(part as usize);
-        Some((port as usize, part as usize, queue as usize))
+        let choice = self.choices[self.ports.len() * self.sets + *left];
+        *left &= !(choice.set as usize);
+        Some((port as usize, choice))
     }
 }
 
@@ -150,9 +156,9 @@ impl VirtualOutputQueued {
             }
         }
         let mut left = free;
-        while let Some((port, part, queue)) = self.sets.as_mut().and_then(|own| own.next_choice(&mut left)) {
-            if part > 0 {
-                self.serve_queue::<P>(fabric, (base, port), (part, queue), now);
+        while let Some((port, choice)) = self.sets.as_mut().and_then(|own| own.next_choice(&mut left)) {
+            if choice.set > 0 {
+                self.serve_queue::<P>(fabric, (base, port), choice, now);
             }
         }
         if let Some(own) = &mut self.sets {
@@ -198,9 +204,10 @@ impl VirtualOutputQueued {
         &mut self,
         fabric: &mut Fabric,
         (base, port): (usize, usize),
-        (mut part, queue): (usize, usize),
+        SetChoice { set: mut part, queue }: SetChoice,
         now: u64,
     ) {
+        let queue = queue as usize;
         let Some(own) = &mut self.sets else { return };
         let (input, sets) = (queue / own.sets, own.sets);
         let copies = fabric.run(own.queues[queue].head()).count();
