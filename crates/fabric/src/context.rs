@@ -23,6 +23,15 @@ impl WorkerContext {
     }
 }
 
+/// Credit that returns to an output of another partition.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReturningCredit {
+    /// Time in ticks.
+    pub at: u64,
+    pub counter: u32,
+    pub bytes: u32,
+}
+
 /// Mail to one partition.
 #[derive(Debug, Default)]
 pub struct Mail {
@@ -41,8 +50,7 @@ pub struct Mail {
     set_sizes: Vec<u32>,
     /// Tags of the packets of groups' operations.
     tags: Vec<GroupTag>,
-    /// Credits: time in ticks, counter, bytes.
-    credits: Vec<(u64, u32, u32)>,
+    credits: Vec<ReturningCredit>,
     /// Notices from traffic to traffic, with their arrival times in ticks.
     notices: Vec<(u64, Notice)>,
 }
@@ -108,7 +116,7 @@ impl Mail {
     /// Adds a credit.
     #[inline]
     pub(crate) fn credit(&mut self, at: u64, counter: u32, bytes: u32) {
-        self.credits.push((at, counter, bytes));
+        self.credits.push(ReturningCredit { at, counter, bytes });
     }
 
     /// Returns whether the mail is empty.
@@ -138,8 +146,8 @@ impl Mail {
         self.packets.iter().zip(arrivals).map(|(packet, (input, times))| (packet, input, times))
     }
 
-    /// Iterates over the credits: time, counter, bytes.
-    pub(crate) fn credits(&self) -> impl Iterator<Item = (u64, u32, u32)> + '_ {
+    /// Iterates over the credits.
+    pub(crate) fn credits(&self) -> impl Iterator<Item = ReturningCredit> + '_ {
         self.credits.iter().copied()
     }
 

@@ -7,7 +7,7 @@
 //! has entered and is not delivered is in one pool or in the mail.
 
 use crate::catalogue::CreditRule;
-use crate::context::Mail;
+use crate::context::{Mail, ReturningCredit};
 use crate::event_kind;
 use crate::fabric::{Fabric, Space, notify};
 use crate::packet::{NONE, Packet};
@@ -54,7 +54,7 @@ impl Ledger {
 impl Fabric {
     /// Returns the credit counter of an input's space: its partition and number.
     fn counter_of(&self, space: Space) -> (u16, u32) {
-        let input = &self.inputs[(space.input >> self.vc_shift) as usize];
+        let input = &self.inputs[(space.input >> self.params.vc_shift) as usize];
         (input.partition, self.slot_of(space) | input.counters)
     }
 
@@ -93,8 +93,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     pub fn account(&self, part: u16, mail: &Mail, ledger: &mut Ledger) {
         let fabric = self.fabric();
         fabric.account(part, ledger);
-        for input in 0..fabric.ports() << fabric.vc_shift {
-            let port = &fabric.inputs[input >> fabric.vc_shift];
+        for input in 0..fabric.ports() << fabric.params.vc_shift {
+            let port = &fabric.inputs[input >> fabric.params.vc_shift];
             if port.partition == NO_PARTITION {
                 continue;
             }
@@ -111,7 +111,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             let (partition, counter) = fabric.counter_of(fabric.space_of(input, packet));
             ledger.add(partition, counter, i64::from(packet.bytes));
         }
-        for (_, counter, bytes) in mail.credits() {
+        for ReturningCredit { counter, bytes, .. } in mail.credits() {
             ledger.add(part, counter, i64::from(bytes));
         }
         let sources = self.heads().iter().filter(|head| head.packet != NONE).count();
@@ -151,11 +151,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             return Ok(());
         }
         let wanted = heads().filter(|head| fabric.pool[head.packet].set().is_some()).count();
-        let found = fabric.sets.used();
+        let found = fabric.multicasts.sets.used();
         if found != wanted {
             return Err(format!("{found} sets of nodes are kept for {wanted} packets"));
         }
-        if !fabric.copies.is_empty() {
+        if !fabric.multicasts.copies.is_empty() {
             return Err("copies of packets that have left share space".into());
         }
         Ok(())
@@ -175,13 +175,13 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if !fabric.has_idle_units() {
             return Err("a combine unit still holds a partial sum or a result".into());
         }
-        if fabric.sets.used() > 0 {
-            return Err(format!("{} sets of nodes are left", fabric.sets.used()));
+        if fabric.multicasts.sets.used() > 0 {
+            return Err(format!("{} sets of nodes are left", fabric.multicasts.sets.used()));
         }
         if !fabric.wheel.is_empty() {
             return Err("events are left in the wheel".into());
         }
-        let mut inputs = 0..fabric.ports() << fabric.vc_shift;
+        let mut inputs = 0..fabric.ports() << fabric.params.vc_shift;
         if let Some(input) = inputs.find(|&input| self.routers().held(input).any(|(_, bytes)| bytes > 0)) {
             return Err(format!("input {input} still holds bytes"));
         }

@@ -10,7 +10,7 @@ use units::NodeId;
 
 use crate::channel_use::ChannelUse;
 use crate::context::{Mail, WorkerContext};
-use crate::fabric::{Arrival, Fabric, Outgoing, event_kind, notify};
+use crate::fabric::{Arrival, Fabric, Outgoing, Reports, event_kind, notify};
 use crate::notices::Notices;
 use crate::packet::{Head, NONE, Packet};
 use crate::partition_map::PartitionMap;
@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::profile::{General, Plain, Profile};
 use crate::routers::Routers;
 use crate::target::Target;
-use crate::traffic::{Actions, Posted, Traffic, TrafficEvent};
+use crate::traffic::{Actions, Alarm, Posted, Traffic, TrafficEvent};
 use crate::transmissions::Transmission;
 
 /// Partition of a run.
@@ -70,7 +70,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             notices: Notices::default(),
         };
         if partition.traffic.wants_events() {
-            partition.fabric.reports_deliveries = true;
+            partition.fabric.reports = Some(Reports::default());
             partition.traffic.begin(0, &mut partition.actions);
             partition.actions.wakes.clear();
             partition.set_alarms();
@@ -149,7 +149,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             fabric.link_woken::<P>(event.target as usize);
         }
         for side in [event_kind::OUTPUT_SIDE, event_kind::INPUT_SIDE] {
-            if fabric.exceeds_cache {
+            if fabric.params.exceeds_cache {
                 for event in &events[side] {
                     routers.before_side(fabric, event.target as usize);
                 }
@@ -183,9 +183,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Visits every marked node.
     #[inline(never)]
     fn visit_nodes<P: Profile>(&mut self, now: u64) {
-        for word in self.fabric.dirty_nodes.take_words() {
-            let nodes = self.fabric.dirty_nodes.take_word(word);
-            if self.fabric.exceeds_cache {
+        for word in self.fabric.work.nodes.take_words() {
+            let nodes = self.fabric.work.nodes.take_word(word);
+            if self.fabric.params.exceeds_cache {
                 self.fabric.before_injections(word * 64, nodes, &self.heads);
                 Bits(nodes).for_each(|node| self.traffic.before_next(word * 64 + node));
             }
@@ -256,7 +256,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Sets the alarms that the traffic has requested.
     fn set_alarms(&mut self) {
-        for (at, target, purpose) in self.actions.alarms.drain(..) {
+        for Alarm { at, target, purpose } in self.actions.alarms.drain(..) {
             self.fabric.wheel.insert(at, event_kind::TRAFFIC, target, purpose + notify::ALARM);
         }
     }
@@ -300,7 +300,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             return;
         };
         let fabric = &mut self.fabric;
-        let generated_at = demand.generated_at * fabric.units_per_tick + demand.part;
+        let generated_at = demand.generated_at * fabric.params.units_per_tick + demand.part;
         let dst = if let Target::Node(node) = demand.to { node } else { NodeId::default() };
         let packet = Packet::new(generated_at, demand.flow_id, dst, (demand.state, demand.bytes));
         debug_assert!(
@@ -321,7 +321,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let output = fabric.ports() + node;
         let ready = fabric.outputs[output].free_at.max(demand.release);
         fabric.wake_at(output, ready);
-        if fabric.reports_deliveries {
+        if fabric.reports.is_some() {
             fabric.mark_packet(place, demand.mark);
             self.set_alarms();
         }
@@ -368,7 +368,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Iterates over the nodes with the generation time of the packet at the head of their queues, in ticks, rounded
     /// down. `None`: the node never sends again.
     pub fn next_generation_times(&self) -> impl Iterator<Item = (NodeId, Option<u64>)> + '_ {
-        let units = self.fabric.units_per_tick;
+        let units = self.fabric.params.units_per_tick;
         let time =
             move |&Head { packet, .. }: &Head| (packet != NONE).then(|| self.fabric.pool[packet].generated_at / units);
         self.fabric.nodes.iter().map(|&node| NodeId(node)).zip(self.heads.iter().map(time))
@@ -381,14 +381,17 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Logs the transmissions of a job from now on. The deliveries of the job must be reported.
     pub fn log_transmissions(&mut self, job: usize) {
-        debug_assert!(self.fabric.reports_deliveries, "packets are known by their marks");
-        self.fabric.transmissions.get_or_insert_default().add_job(job);
+        debug_assert!(self.fabric.reports.is_some(), "packets are known by their marks");
+        if let Some(reports) = &mut self.fabric.reports {
+            reports.transmissions.get_or_insert_default().add_job(job);
+        }
     }
 
     /// Returns the log of all jobs, each entry with the source of its channel, and the number of transmissions. The log
     /// is empty if there were too many.
     pub fn transmissions(&self) -> (Vec<(Transmission, ChannelSource)>, usize) {
-        let Some(log) = &self.fabric.transmissions else { return (Vec::new(), 0) };
+        let log = self.fabric.reports.as_ref().and_then(|reports| reports.transmissions.as_ref());
+        let Some(log) = log else { return (Vec::new(), 0) };
         let (logged, count) = log.logged(|output| self.fabric.source(output));
         (logged.collect(), count)
     }

@@ -2,7 +2,7 @@
 //!
 //! There are two cases. A worker with several partitions reads the arrays of a partition from end to end before it runs
 //! it for a window: a sequential sweep is cheaper than scattered misses after another partition has evicted them. A
-//! partition that exceeds the cache (`Fabric::exceeds_cache`) handles the packets of many routers step by step, and
+//! partition that exceeds the cache (`Params::exceeds_cache`) handles the packets of many routers step by step, and
 //! reads the memory of each step beforehand, so that the misses overlap.
 
 use std::hint::black_box;

@@ -116,11 +116,20 @@ pub(crate) struct Posted {
     pub notice: Notice,
 }
 
+/// Alarm that a traffic has set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alarm {
+    /// Time in ticks.
+    pub at: u64,
+    pub target: u32,
+    pub purpose: u32,
+}
+
 /// Requests of a traffic to its partition.
 #[derive(Debug, Default)]
 pub struct Actions {
     pub(crate) wakes: Vec<u32>,
-    pub(crate) alarms: Vec<(u64, u32, u32)>,
+    pub(crate) alarms: Vec<Alarm>,
     pub(crate) notices: Vec<Posted>,
 }
 
@@ -134,7 +143,7 @@ impl Actions {
     /// Sets an alarm for a later time `at`, in ticks.
     #[inline]
     pub fn alarm(&mut self, at: u64, target: u32, purpose: u32) {
-        self.alarms.push((at, target, purpose));
+        self.alarms.push(Alarm { at, target, purpose });
     }
 
     /// Sends a notice to the traffic of a partition, to arrive at tick `at`. A notice to another partition may not
@@ -152,7 +161,7 @@ impl Actions {
     /// Moves all requests of `other` into this one. `purpose` maps the purposes of its alarms.
     pub fn take_over(&mut self, other: &mut Self, purpose: impl Fn(u32) -> u32) {
         self.wakes.append(&mut other.wakes);
-        self.alarms.extend(other.alarms.drain(..).map(|(at, target, own)| (at, target, purpose(own))));
+        self.alarms.extend(other.alarms.drain(..).map(|alarm| Alarm { purpose: purpose(alarm.purpose), ..alarm }));
         self.notices.append(&mut other.notices);
     }
 }

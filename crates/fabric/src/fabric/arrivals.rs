@@ -7,6 +7,7 @@ use std::ops::Range;
 use engine::{Bits, Event};
 use units::RouterId;
 
+use super::marks::Marks;
 use super::{Fabric, LocalRouter};
 use crate::port::{InputPort, OutputPort};
 use crate::profile::Profile;
@@ -20,6 +21,35 @@ const FEW_ARRIVALS: usize = 128;
 /// Number of arrivals whose routers are visited together if more than `FEW_ARRIVALS` arrive. Chosen by measurement on
 /// dragonflies.
 const TOGETHER: usize = 48;
+
+/// What is marked in an instant.
+#[derive(Debug)]
+pub(crate) struct WorkLists {
+    /// Marked routers.
+    pub routers: Marks,
+    /// Nodes that may be able to send.
+    pub nodes: Marks,
+    /// Inputs at which a packet has arrived, if routers are visited together.
+    inputs: Marks,
+    /// `LocalRouter::arrived` with several words for each router, if one word is too few. Empty otherwise.
+    wide_arrived: Vec<u64>,
+    /// `LocalRouter::active` with several words for each router, if one word is too few. Empty otherwise.
+    wide_active: Vec<u64>,
+}
+
+impl WorkLists {
+    /// Creates empty lists for numbers of routers, nodes and inputs, with `words` words of ports for each router.
+    pub fn new(routers: usize, nodes: usize, inputs: usize, words: usize) -> Self {
+        let wide = if words > 1 { routers * words } else { 0 };
+        Self {
+            routers: Marks::new(routers),
+            nodes: Marks::new(nodes),
+            inputs: Marks::new(inputs),
+            wide_arrived: vec![0; wide],
+            wide_active: vec![0; wide],
+        }
+    }
+}
 
 /// Arrivals of an instant at one or more ports. They are taken out once, in the order of ports.
 pub(crate) trait Arrived {
@@ -41,11 +71,11 @@ impl Arrived for AtRouter {
         let LocalRouter { id, base, arrived, .. } = &mut fabric.routers[router];
         let (id, base) = (*id, *base);
         let near = std::mem::take(arrived);
-        for word in 0..if P::PLAIN { 1 } else { fabric.words } {
-            let arrived = match fabric.words {
+        for word in 0..if P::PLAIN { 1 } else { fabric.params.words } {
+            let arrived = match fabric.params.words {
                 _ if P::PLAIN => near,
                 1 => near,
-                words => std::mem::take(&mut fabric.wide_arrived[router * words + word]),
+                words => std::mem::take(&mut fabric.work.wide_arrived[router * words + word]),
             };
             for bit in Bits(arrived) {
                 let port = word * 64 + bit;
@@ -60,8 +90,8 @@ impl Arrived for AtRouter {
 impl Arrived for AtPorts {
     #[inline(always)]
     fn take<P: Profile>(&self, fabric: &mut Fabric, mut visit: impl FnMut(&mut Fabric, Arrival)) {
-        for word in fabric.arrived.words_of(&self.0) {
-            for bit in Bits(fabric.arrived.take_below(word, self.0.end)) {
+        for word in fabric.work.inputs.words_of(&self.0) {
+            for bit in Bits(fabric.work.inputs.take_below(word, self.0.end)) {
                 let number = word * 64 + bit;
                 let &InputPort { router, arrived: packet, arrived_vc: vc, .. } = &fabric.inputs[number];
                 let LocalRouter { id, base, .. } = fabric.routers[router as usize];
@@ -101,7 +131,7 @@ impl Fabric {
     /// state of routers in the order of memory.)
     #[inline(never)]
     pub(crate) fn mark_arrivals<P: Profile>(&mut self, visited_together: bool, events: &[Event]) {
-        if self.exceeds_cache || self.pool.places().len() > NEAR_PACKETS {
+        if self.params.exceeds_cache || self.pool.places().len() > NEAR_PACKETS {
             // Packets that have been in transit for long are cold in the cache. Fetching many at once is faster than
             // one at a time.
             events.iter().for_each(|event| self.before_arrival(event.arg));
@@ -109,24 +139,24 @@ impl Fabric {
         if cfg!(debug_assertions) {
             self.check_spacing(events);
         }
-        let (shift, visited_together) = (self.vc_shift, visited_together || self.exceeds_cache);
+        let (shift, visited_together) = (self.params.vc_shift, visited_together || self.params.exceeds_cache);
         for &Event { target, arg: packet } in events {
             let number = (target >> shift) as usize;
             let input = &mut self.inputs[number];
             input.arrived = packet;
             input.arrived_vc = (target & ((1 << shift) - 1)) as u8;
             let router = input.router as usize;
-            self.dirty_routers.mark(router);
+            self.work.routers.mark(router);
             if visited_together {
-                self.arrived.mark(number);
+                self.work.inputs.mark(number);
                 continue;
             }
             let local = &mut self.routers[router];
             let port = number - local.base as usize;
-            if P::PLAIN || self.words == 1 {
+            if P::PLAIN || self.params.words == 1 {
                 local.arrived |= 1 << (port & 63);
             } else {
-                self.wide_arrived[router * self.words + (port >> 6)] |= 1 << (port & 63);
+                self.work.wide_arrived[router * self.params.words + (port >> 6)] |= 1 << (port & 63);
             }
         }
     }
@@ -135,7 +165,7 @@ impl Fabric {
     /// few arrivals, else as many as stay in the nearest cache until they are served.
     #[inline(always)]
     pub(crate) fn routers_together(&self, arrivals: usize) -> u32 {
-        if arrivals <= FEW_ARRIVALS || self.exceeds_cache {
+        if arrivals <= FEW_ARRIVALS || self.params.exceeds_cache {
             return u64::BITS;
         }
         let routers = (TOGETHER * self.routers.len() / arrivals) as u32;
@@ -152,13 +182,13 @@ impl Fabric {
     /// Notes that all arrivals of this instant have been taken out.
     #[inline(always)]
     pub(crate) fn all_arrivals_taken(&mut self) {
-        self.arrived.forget_words();
+        self.work.inputs.forget_words();
     }
 
     /// Marks a router, so that it is visited in this instant.
     #[inline(always)]
     pub(crate) fn mark_router(&mut self, router: usize) {
-        self.dirty_routers.mark(router);
+        self.work.routers.mark(router);
     }
 
     /// Marks the owner of an output that may be able to send.
@@ -166,7 +196,7 @@ impl Fabric {
     pub(crate) fn mark_owner<P: Profile>(&mut self, output: usize) {
         let OutputPort { owner, port, flags, .. } = self.outputs[output];
         if flags & OutputPort::INJECTION != 0 {
-            self.dirty_nodes.mark(owner as usize);
+            self.work.nodes.mark(owner as usize);
         } else {
             self.mark_output::<P>(owner as usize, usize::from(port));
         }
@@ -176,36 +206,36 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn mark_output<P: Profile>(&mut self, router: usize, port: usize) {
         self.activate::<P>(router, port);
-        self.dirty_routers.mark(router);
+        self.work.routers.mark(router);
     }
 
     /// Activates an output of a router that is visited in this instant: it may be able to send.
     #[inline(always)]
     pub(crate) fn activate<P: Profile>(&mut self, router: usize, port: usize) {
-        if P::PLAIN || self.words == 1 {
+        if P::PLAIN || self.params.words == 1 {
             self.routers[router].active |= 1 << (port & 63);
         } else {
-            self.wide_active[router * self.words + (port >> 6)] |= 1 << (port & 63);
+            self.work.wide_active[router * self.params.words + (port >> 6)] |= 1 << (port & 63);
         }
     }
 
     /// Returns a word of the mask of a router's active outputs.
     #[inline(always)]
     pub(crate) fn active<P: Profile>(&self, router: usize, word: usize) -> u64 {
-        if P::PLAIN || self.words == 1 {
+        if P::PLAIN || self.params.words == 1 {
             self.routers[router].active
         } else {
-            self.wide_active[router * self.words + word]
+            self.work.wide_active[router * self.params.words + word]
         }
     }
 
     /// Clears and returns a word of the mask of a router's active outputs.
     #[inline(always)]
     pub(crate) fn take_active<P: Profile>(&mut self, router: usize, word: usize) -> u64 {
-        std::mem::take(match self.words {
+        std::mem::take(match self.params.words {
             _ if P::PLAIN => &mut self.routers[router].active,
             1 => &mut self.routers[router].active,
-            words => &mut self.wide_active[router * words + word],
+            words => &mut self.work.wide_active[router * words + word],
         })
     }
 }

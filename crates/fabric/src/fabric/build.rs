@@ -6,11 +6,13 @@ use engine::{Owner, Stream, Wheel};
 use topology::{ChannelClass, Endpoint};
 use units::{ChannelId, PortId, RouterId};
 
-use super::marks::Marks;
-use super::sets::Sets;
+use super::credits::{AheadChoices, CreditCounters};
+use super::groups::GroupPackets;
+use super::reservations::Reservations;
 use super::spacing::Spacing;
-use super::split::Splitting;
-use super::{Class, Classes, Copies, Fabric, LocalRouter, OddTime};
+use super::split::Multicasts;
+use super::uses::ChannelUses;
+use super::{Class, Classes, Fabric, LocalRouter, OddTime, Params, WorkLists};
 use crate::catalogue::{CreditRule, RouterSpec};
 use crate::context::WorkerContext;
 use crate::footprint::{NetworkSize, bytes_of};
@@ -38,72 +40,60 @@ impl Fabric {
         let (outputs, stations) = outputs(&plan, map, part);
         let inputs = inputs(&plan, (map, part), &routers, credit_shift);
         let units = CombineUnits::new(&plan, map.routers(part));
-        let wide = if words > 1 { routers.len() * words } else { 0 };
+        let has_tails = plan.tracks_tails();
+        let reservations = plan.routing.adaptive_class().map(|class| (class, vec![0; outputs.len()]));
+        let frees_at_head = plan.frees_at_head();
         let mut fabric = Self {
+            params: Params {
+                units_per_tick: plan.units_per_tick(),
+                router_delay: plan.delay,
+                words,
+                vc_shift: plan.vc_shift,
+                full_bytes: plan.packet,
+                reads_class: plan.routing.uses_input_port() && plan.vcs_per_class.iter().any(|&vcs| vcs != 1),
+                exceeds_cache: outputs.len() > CACHED_OUTPUTS,
+                frees_at_head,
+                bypasses: frees_at_head
+                    && !has_tails
+                    && reservations.is_none()
+                    && rule != CreditRule::PerCrosspoint
+                    && stations.is_empty(),
+            },
+            credits: CreditCounters {
+                rule,
+                far: vec![0; if near { 0 } else { outputs.len() << credit_shift }],
+                shift: credit_shift,
+                ahead_shift,
+                are_simple: near && stations.is_empty() && plan.vcs_per_class.iter().all(|&vcs| vcs == 1),
+            },
+            ahead: AheadChoices { outs: Vec::new(), node_streams: node_streams(&plan, map, part) },
+            work: WorkLists::new(
+                routers.len(),
+                nodes.len() + units.as_ref().map_or(0, |units| units.results.len()),
+                inputs.len(),
+                words,
+            ),
+            streams: routers.iter().map(|r| Stream::new(plan.seed, Owner::Router(r.id.0))).collect(),
             part: part as u16,
             pool: Pool::new(),
             wheel: Wheel::new(plan.horizon()),
-            arrived: Marks::new(inputs.len()),
             inputs,
-            far_credits: vec![0; if near { 0 } else { outputs.len() << credit_shift }],
-            credit_shift,
-            ahead_shift,
-            streams: routers.iter().map(|r| Stream::new(plan.seed, Owner::Router(r.id.0))).collect(),
-            node_streams: match rule {
-                CreditRule::PerCrosspoint => {
-                    let injector = |(node, plane)| plan.channels.injection_on(node, plane).0 - plan.channels.ports();
-                    let stream = |source| Stream::new(plan.seed, Owner::Injector(injector(source)));
-                    map.sources(part).map(stream).collect()
-                }
-                _ => Vec::new(),
-            },
-            words,
-            wide_arrived: vec![0; wide],
-            wide_active: vec![0; wide],
-            dirty_routers: Marks::new(routers.len()),
-            dirty_nodes: Marks::new(nodes.len() + units.as_ref().map_or(0, |units| units.results.len())),
             snapshot: Arc::default(),
-            adaptive_class: plan.routing.adaptive_class().map(|class| class.0),
-            reserved: vec![0; if plan.routing.adaptive_class().is_some() { outputs.len() } else { 0 }],
-            exceeds_cache: outputs.len() > CACHED_OUTPUTS,
-            sent_by_job: Vec::new(),
-            last_jobs: Vec::new(),
-            begun: Vec::new(),
-            jobs: 1,
             context: WorkerContext::default(),
             routers,
             nodes,
             planes,
             outputs,
-            rule,
             classes: classes(&plan),
             odd_times: Box::new([OddTime::default(); 256]),
-            has_simple_credits: near && stations.is_empty() && plan.vcs_per_class.iter().all(|&vcs| vcs == 1),
-            units_per_tick: plan.units_per_tick(),
-            vc_shift: plan.vc_shift,
-            full_bytes: plan.packet,
-            router_delay: plan.delay,
-            reads_class: plan.routing.uses_input_port() && plan.vcs_per_class.iter().any(|&vcs| vcs != 1),
-            reports_deliveries: false,
-            marks: Vec::new(),
-            transmissions: None,
-            spacing: Spacing::default(),
-            frees_at_head: plan.frees_at_head(),
-            bypasses: plan.frees_at_head()
-                && !plan.tracks_tails()
-                && plan.routing.adaptive_class().is_none()
-                && rule != CreditRule::PerCrosspoint
-                && stations.is_empty(),
-            tracks_tails: plan.tracks_tails(),
-            tails: Vec::new(),
-            aheads: Vec::new(),
-            copies: Copies::default(),
-            sets: Sets::default(),
-            splitting: Splitting::default(),
-            units,
-            tags: Vec::new(),
-            tree_branches: Vec::new(),
+            tails: has_tails.then(Vec::new),
+            reservations: reservations.map(|(class, packets)| Reservations { class: class.0, packets }),
+            uses: ChannelUses::new(),
+            multicasts: Multicasts::default(),
+            groups: GroupPackets::new(units),
             stations,
+            reports: None,
+            spacing: Spacing::default(),
             routing: Arc::clone(&plan.routing),
             plan,
         };
@@ -122,6 +112,15 @@ fn classes(plan: &Plan) -> Classes {
         *class = Class { delay: link.delay, full: link.full, crossing, vcs_per_class };
     }
     classes
+}
+
+/// Returns the random streams of the sources, if credits are counted per crosspoint.
+fn node_streams(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<Stream> {
+    if plan.credit_rule() != CreditRule::PerCrosspoint {
+        return Vec::new();
+    }
+    let injector = |(node, plane)| plan.channels.injection_on(node, plane).0 - plan.channels.ports();
+    map.sources(part).map(|source| Stream::new(plan.seed, Owner::Injector(injector(source)))).collect()
 }
 
 fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRouter> {

@@ -16,14 +16,14 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn decide<P: Profile>(&mut self, arrival: &mut Arrival) {
         let Arrival { id, base, port, vc, packet, .. } = *arrival;
-        let vc_class = if self.reads_class { self.class_of(base, port, vc) } else { vc };
+        let vc_class = if self.params.reads_class { self.class_of(base, port, vc) } else { vc };
         let place = &mut self.pool[packet];
         let mut hop = Hop { dst: place.dst(), state: place.state, in_port: PortId(port), vc_class: VcClass(vc_class) };
         let before = hop.state;
         let route = self.routing.route(id, &mut hop);
         place.hops += 1;
         place.state = hop.state;
-        let per_crosspoint = !P::PLAIN && self.rule == CreditRule::PerCrosspoint;
+        let per_crosspoint = !P::PLAIN && self.credits.rule == CreditRule::PerCrosspoint;
         // If credits are counted per crosspoint, the upstream router has chosen.
         let mut out = if per_crosspoint { place.out } else { route.first().0 };
         let (mut class, bytes) = (route.vc_class.0, place.bytes);
@@ -85,7 +85,7 @@ impl Fabric {
             Some(channel) => self.snapshot.get(channel.index()).copied().unwrap_or(0),
             None => self.occupancy(base + usize::from(out)),
         };
-        let bias = u64::from(option.bias) * u64::from(self.full_bytes);
+        let bias = u64::from(option.bias) * u64::from(self.params.full_bytes);
         let cost = congestion.saturating_mul(u64::from(option.channels)).saturating_add(bias);
         Weighed { cost, hop, out, class: route.vc_class }
     }
@@ -120,7 +120,7 @@ impl Fabric {
             return self.choose_any(router, base, route);
         }
         let first = base + route.first().0 as usize;
-        let (now, full) = (self.now(), u64::from(self.full_bytes));
+        let (now, full) = (self.now(), u64::from(self.params.full_bytes));
         let (mut least, mut best) = (u64::MAX, 0_u64);
         for (offset, output) in self.outputs[first..first + route.count as usize].iter().enumerate() {
             let load = output.congestion(now, full);
@@ -148,7 +148,7 @@ impl Fabric {
 
     /// Iterates over the outputs of a route and their congestion.
     fn loads<'a>(&'a self, base: usize, route: &Route) -> impl Iterator<Item = (u16, u64)> + 'a {
-        let (now, full) = (self.now(), u64::from(self.full_bytes));
+        let (now, full) = (self.now(), u64::from(self.params.full_bytes));
         let ports = route.ports(self.routing.port_lists());
         ports.map(move |out| (out.0, self.outputs[base + usize::from(out.0)].congestion(now, full)))
     }

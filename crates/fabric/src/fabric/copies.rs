@@ -75,11 +75,9 @@ impl Fabric {
     /// Copies a packet that has come in at an input, and returns the copy's place. The copy waits in a separate queue
     /// and leaves independently.
     pub(super) fn copy(&mut self, packet: u32) -> u32 {
-        let tail = self.tails.get(packet as usize).copied().unwrap_or(0);
+        let tail = self.tails.as_ref().map_or(0, |tails| tails[packet as usize]);
         let copy = self.admit(self.pool[packet], tail);
-        if let Some(&mark) = self.marks.get(packet as usize) {
-            self.mark_packet(copy, mark);
-        }
+        self.mark_packet(copy, self.mark_of(packet));
         if let Some(tag) = self.tag_of(packet) {
             self.tag(copy, tag);
         }
@@ -89,16 +87,16 @@ impl Fabric {
     /// Iterates over a run: the first packet of a queue, and the packets behind it that share its space. These are the
     /// remaining copies of one packet, which are adjacent in the queue. An empty queue gives `NONE`.
     pub(crate) fn run(&self, head: u32) -> impl Iterator<Item = u32> + '_ {
-        let share = self.copies.share_of(head);
+        let share = self.multicasts.copies.share_of(head);
         std::iter::successors(Some(head), move |&packet| {
             let next = if share == NONE { NONE } else { self.pool[packet].next };
-            (next != NONE && self.copies.share_of(next) == share).then_some(next)
+            (next != NONE && self.multicasts.copies.share_of(next) == share).then_some(next)
         })
     }
 
     /// Makes the copies of a packet share the space of its input, which is freed with the last of them.
     pub(crate) fn share_space(&mut self, copies: impl Iterator<Item = u32>) {
-        self.copies.share(copies);
+        self.multicasts.copies.share(copies);
     }
 }
 

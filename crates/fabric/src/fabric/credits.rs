@@ -48,6 +48,31 @@ pub(crate) struct Leaving {
     pub tail_in: u64,
 }
 
+/// Credit counters of the outputs. A channel with few of them has them with its port (`OutputPort::credits`).
+#[derive(Debug)]
+pub(super) struct CreditCounters {
+    pub rule: CreditRule,
+    /// Credits in bytes, if a channel has too many counters for its port: by output, virtual channel, and the next
+    /// router's output if the rule counts credits per crosspoint. Empty otherwise.
+    pub far: Vec<i32>,
+    /// Bits of the number of a counter below the output's.
+    pub shift: u32,
+    /// Bits of the number of a counter below the virtual channel's.
+    pub ahead_shift: u32,
+    /// Whether every VC class is one virtual channel with one credit counter that lies with its port, and nodes have no
+    /// credits.
+    pub are_simple: bool,
+}
+
+/// Choices of the next router's output, one hop ahead. Empty unless credits are counted per crosspoint.
+#[derive(Debug, Default)]
+pub(super) struct AheadChoices {
+    /// By place of the pool, the output that is chosen for the waiting packet, or `UNDECIDED`.
+    pub outs: Vec<u16>,
+    /// Random streams of the nodes.
+    pub node_streams: Vec<Stream>,
+}
+
 impl Fabric {
     // --- the counters ---------------------------------------------------------------------------------------------
 
@@ -55,16 +80,16 @@ impl Fabric {
     /// output if the rule counts credits per crosspoint.
     #[inline(always)]
     pub(super) fn counter(&self, output: usize, slot: u32) -> u32 {
-        (output as u32) << self.credit_shift | slot
+        (output as u32) << self.credits.shift | slot
     }
 
     /// Returns the credits of an output, in bytes.
     #[inline(always)]
     pub(super) fn credit(&self, output: usize, slot: u32) -> i32 {
-        if self.far_credits.is_empty() {
+        if self.credits.far.is_empty() {
             self.outputs[output].credits[slot as usize]
         } else {
-            self.far_credits[self.counter(output, slot) as usize]
+            self.credits.far[self.counter(output, slot) as usize]
         }
     }
 
@@ -72,10 +97,10 @@ impl Fabric {
     #[inline(always)]
     pub(super) fn add_credit(&mut self, output: usize, slot: u32, bytes: i32) -> i32 {
         let counter = self.counter(output, slot);
-        let credit = if self.far_credits.is_empty() {
+        let credit = if self.credits.far.is_empty() {
             &mut self.outputs[output].credits[slot as usize]
         } else {
-            &mut self.far_credits[counter as usize]
+            &mut self.credits.far[counter as usize]
         };
         *credit += bytes;
         *credit
@@ -85,12 +110,12 @@ impl Fabric {
     /// of the next router's outputs if the rule counts credits per crosspoint. A station has one.
     pub(crate) fn counters_of(&self, output: usize) -> impl Iterator<Item = (u32, i32)> + '_ {
         let vcs = u32::from(self.plan.vcs);
-        let (vcs, aheads) = match (self.outputs[output].far_end, self.rule) {
+        let (vcs, aheads) = match (self.outputs[output].far_end, self.credits.rule) {
             (FarEnd::Station(_), _) => (1, 1),
             (_, CreditRule::PerCrosspoint) => (vcs, u32::from(self.ports_beyond(output))),
             _ => (vcs, 1),
         };
-        let slots = (0..vcs).flat_map(move |vc| (0..aheads).map(move |ahead| vc << self.ahead_shift | ahead));
+        let slots = (0..vcs).flat_map(move |vc| (0..aheads).map(move |ahead| vc << self.credits.ahead_shift | ahead));
         slots.map(move |slot| (self.counter(output, slot), self.credit(output, slot)))
     }
 
@@ -103,10 +128,10 @@ impl Fabric {
     pub(super) fn fill_credits(&mut self) {
         for output in 0..self.outputs.len() {
             let depth = self.plan.depth_beyond(&self.outputs[output]);
-            if self.far_credits.is_empty() {
+            if self.credits.far.is_empty() {
                 self.outputs[output].credits.fill(depth);
             } else {
-                self.far_credits[output << self.credit_shift..][..1 << self.credit_shift].fill(depth);
+                self.credits.far[output << self.credits.shift..][..1 << self.credits.shift].fill(depth);
             }
         }
     }
@@ -116,15 +141,15 @@ impl Fabric {
         matches!(self.outputs[output].far_end, FarEnd::Router { .. } | FarEnd::Station(_))
     }
 
-    /// Spends the credit for a packet, if the counters lie apart from the ports (`Fabric::far_credits`).
+    /// Spends the credit for a packet, if the counters lie apart from the ports (`CreditCounters::far`).
     #[inline(never)]
     pub(super) fn spend_far_credit(&mut self, output: usize, outgoing: Outgoing) {
         let vc = u32::from(outgoing.vc);
-        let slot = match self.rule {
+        let slot = match self.credits.rule {
             CreditRule::PerCrosspoint => {
-                let ahead = std::mem::replace(&mut self.aheads[outgoing.packet as usize], UNDECIDED);
+                let ahead = std::mem::replace(&mut self.ahead.outs[outgoing.packet as usize], UNDECIDED);
                 self.pool[outgoing.packet].out = ahead;
-                vc << self.ahead_shift | u32::from(ahead)
+                vc << self.credits.ahead_shift | u32::from(ahead)
             }
             _ => vc,
         };
@@ -135,14 +160,14 @@ impl Fabric {
     /// Takes in the credits of an instant, and marks the outputs that waited for one.
     #[inline(never)]
     pub(crate) fn take_credits<P: Profile>(&mut self, events: &[Event]) {
-        let shift = self.credit_shift;
+        let shift = self.credits.shift;
         for &Event { target: counter, arg: bytes } in events {
             let (output, slot) = ((counter >> shift) as usize, counter & ((1 << shift) - 1));
             let port = &mut self.outputs[output];
-            let credit = if P::PLAIN || self.far_credits.is_empty() {
+            let credit = if P::PLAIN || self.credits.far.is_empty() {
                 &mut port.credits[slot as usize]
             } else {
-                &mut self.far_credits[counter as usize]
+                &mut self.credits.far[counter as usize]
             };
             *credit += bytes as i32;
             debug_assert!(*credit <= self.plan.depth_beyond(port), "more credit than there is room");
@@ -179,16 +204,16 @@ impl Fabric {
     ) {
         let Leaving { packet, bytes, time, tail_in } = leaving;
         let mut after = match self.plan.credit_return {
-            _ if P::PLAIN || self.frees_at_head => 0,
+            _ if P::PLAIN || self.params.frees_at_head => 0,
             // The next packet must not come in faster than this one goes out.
             CreditReturn::Head => {
-                let class = self.inputs[(space.input >> self.vc_shift) as usize].class;
+                let class = self.inputs[(space.input >> self.params.vc_shift) as usize].class;
                 time.saturating_sub(self.time_on(class, bytes))
             }
             CreditReturn::Tail => time.max(tail_in),
         };
-        if !self.copies.is_empty() {
-            let Some(free_at) = self.copies.leave(packet, now + after) else {
+        if !self.multicasts.copies.is_empty() {
+            let Some(free_at) = self.multicasts.copies.leave(packet, now + after) else {
                 return buffers.release_shared(space, bytes);
             };
             after = free_at - now;
@@ -212,16 +237,16 @@ impl Fabric {
     /// Returns the upstream output's counter of a space, relative to the output's first counter.
     #[inline(always)]
     pub(crate) fn slot_of(&self, space: Space) -> u32 {
-        let vc = space.input & ((1 << self.vc_shift) - 1);
-        vc << self.ahead_shift | space.part & ((1 << self.ahead_shift) - 1)
+        let vc = space.input & ((1 << self.params.vc_shift) - 1);
+        vc << self.credits.ahead_shift | space.part & ((1 << self.credits.ahead_shift) - 1)
     }
 
     /// Returns credit for an input's buffer to the upstream output.
     #[inline(always)]
     pub(crate) fn return_credit<P: Profile>(&mut self, space: Space, bytes: u32, now: u64) {
-        let port = (space.input >> self.vc_shift) as usize;
+        let port = (space.input >> self.params.vc_shift) as usize;
         // Counters that lie with their ports are numbered by virtual channel.
-        let slot = if P::PLAIN { space.input & ((1 << self.vc_shift) - 1) } else { self.slot_of(space) };
+        let slot = if P::PLAIN { space.input & ((1 << self.params.vc_shift) - 1) } else { self.slot_of(space) };
         self.return_credit_of(port, slot, bytes, now);
     }
 
@@ -246,7 +271,7 @@ impl Fabric {
     /// credit.
     #[inline(always)]
     pub(crate) fn ready_vc(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
-        if !self.has_simple_credits {
+        if !self.credits.are_simple {
             return self.ready_vc_of_class(output, packet, (class, bytes));
         }
         (self.outputs[output].credits[usize::from(class)] >= bytes as i32).then_some(class)
@@ -258,8 +283,8 @@ impl Fabric {
         match self.outputs[output].far_end {
             FarEnd::Node | FarEnd::Unit => Some(0),
             FarEnd::Station(_) => (self.credit(output, 0) >= bytes as i32).then_some(0),
-            _ if self.rule == CreditRule::PerCrosspoint => self.ready_ahead(output, packet, (class, bytes)),
-            _ if self.far_credits.is_empty() => self.best_near(output, class, bytes),
+            _ if self.credits.rule == CreditRule::PerCrosspoint => self.ready_ahead(output, packet, (class, bytes)),
+            _ if self.credits.far.is_empty() => self.best_near(output, class, bytes),
             _ => {
                 self.best_of(output, class, bytes, |fabric, vc| fabric.credit(output, u32::from(vc))).map(|(vc, _)| vc)
             }
@@ -339,14 +364,14 @@ impl Fabric {
                 (self.best_of(output, class, bytes, credit)?.0, out)
             }
         };
-        self.aheads[packet as usize] = out;
+        self.ahead.outs[packet as usize] = out;
         Some(vc)
     }
 
     /// Returns the counter of a virtual channel and the next router's output, relative to an output's first counter.
     #[inline]
     fn slot_ahead(&self, vc: u8, out: u16) -> u32 {
-        u32::from(vc) << self.ahead_shift | u32::from(out)
+        u32::from(vc) << self.credits.ahead_shift | u32::from(out)
     }
 
     /// Returns a random one of a route's outputs at the next router whose crosspoints have `most` bytes of credit.
@@ -366,7 +391,7 @@ impl Fabric {
     /// Returns the output that an oblivious routing takes at the next router. It is drawn once for a packet and kept
     /// while the packet waits.
     fn fixed_ahead(&mut self, output: usize, route: &Route, packet: u32) -> u16 {
-        let kept = self.aheads[packet as usize];
+        let kept = self.ahead.outs[packet as usize];
         let out = if kept != UNDECIDED {
             kept
         } else if route.count == 1 {
@@ -375,7 +400,7 @@ impl Fabric {
             let pick = self.stream_of(output).below(u32::from(route.count)) as u16;
             route.port(pick, self.routing.port_lists()).0
         };
-        self.aheads[packet as usize] = out;
+        self.ahead.outs[packet as usize] = out;
         out
     }
 
@@ -383,7 +408,7 @@ impl Fabric {
     fn stream_of(&mut self, output: usize) -> &mut Stream {
         let OutputPort { owner, flags, .. } = self.outputs[output];
         if flags & OutputPort::INJECTION != 0 {
-            &mut self.node_streams[owner as usize]
+            &mut self.ahead.node_streams[owner as usize]
         } else {
             &mut self.streams[owner as usize]
         }

@@ -16,19 +16,37 @@ use crate::fabric::wakes::notify;
 use crate::packet::{NONE, Packet};
 use crate::port::FarEnd;
 use crate::profile::General;
-use crate::stations::combine::{Contribution, UnitPlace};
+use crate::stations::combine::{CombineUnits, Contribution, UnitPlace};
 use crate::tag::{GroupTag, TreeStage};
 use crate::target::{TreePacket, TreeWork};
 use crate::traffic::TrafficEvent;
 
 /// Output that a packet on a tree takes, with its entry and stage beyond it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Branch {
+struct Branch {
     out: u16,
     class: u8,
     /// Entry at the far end. `Exit::NODE` if the far end is a member.
     next: u32,
     stage: TreeStage,
+}
+
+/// Packets of groups' operations. Empty without groups.
+#[derive(Debug)]
+pub(super) struct GroupPackets {
+    /// Tags of the packets, by place of the pool.
+    pub tags: Vec<GroupTag>,
+    /// Combine units, if routers have any.
+    pub units: Option<CombineUnits>,
+    /// Buffer for splitting on a tree, kept to avoid allocation.
+    branches: Vec<Branch>,
+}
+
+impl GroupPackets {
+    /// Creates the state without packets.
+    pub fn new(units: Option<CombineUnits>) -> Self {
+        Self { tags: Vec::new(), units, branches: Vec::new() }
+    }
 }
 
 impl Fabric {
@@ -53,15 +71,15 @@ impl Fabric {
 
     /// Stores the tag of a packet of a group's operation.
     pub(super) fn tag(&mut self, place: u32, tag: GroupTag) {
-        if self.tags.len() <= place as usize {
-            self.tags.resize(place as usize + 1, GroupTag::NONE);
+        if self.groups.tags.len() <= place as usize {
+            self.groups.tags.resize(place as usize + 1, GroupTag::NONE);
         }
-        self.tags[place as usize] = tag;
+        self.groups.tags[place as usize] = tag;
     }
 
     /// Returns the tag of a packet, if it belongs to a group's operation.
     pub(super) fn tag_of(&self, place: u32) -> Option<GroupTag> {
-        self.pool[place].is_of_group().then(|| self.tags[place as usize])
+        self.pool[place].is_of_group().then(|| self.groups.tags[place as usize])
     }
 
     /// Copies a packet on a tree that has left the pipeline: adds an arrival for each of its outputs, in the order of
@@ -71,7 +89,7 @@ impl Fabric {
     pub(super) fn split_on_tree(&mut self, arrival: &Arrival, into: &mut Vec<Arrival>) {
         let packet = arrival.packet;
         let (Some(entry), Some(tag)) = (self.pool[packet].entry(), self.tag_of(packet)) else { return };
-        let mut branches = std::mem::take(&mut self.tree_branches);
+        let mut branches = std::mem::take(&mut self.groups.branches);
         self.find_tree_branches(arrival, (entry, &tag), &mut branches);
         self.pool[packet].hops += 1;
         let bytes = self.pool[packet].bytes;
@@ -86,7 +104,7 @@ impl Fabric {
             let unit = self.unit_number(arrival, out);
             self.tag(copy, GroupTag { stage, unit, port: arrival.port, ..tag });
             if out >= ports
-                && let Some(units) = &mut self.units
+                && let Some(units) = &mut self.groups.units
             {
                 units.comes(unit, now);
             }
@@ -98,12 +116,12 @@ impl Fabric {
             self.context.counters.split(&self.pool[packet], (branches.len() - 1) as u64);
         }
         branches.clear();
-        self.tree_branches = branches;
+        self.groups.branches = branches;
     }
 
     /// Returns the number of the unit behind an output of an arrival's router.
     fn unit_number(&self, arrival: &Arrival, out: u16) -> u32 {
-        let Some(units) = &self.units else { return 0 };
+        let Some(units) = &self.groups.units else { return 0 };
         let own = out.saturating_sub(self.plan.topology.ports(arrival.id));
         arrival.router * u32::from(units.per_router()) + u32::from(own)
     }
@@ -120,7 +138,7 @@ impl Fabric {
         let Some(trees) = self.trees() else { return };
         let go = |stage| move |exit: &Exit| Branch { out: exit.port.0, class: exit.vc_class.0, next: exit.next, stage };
         let ports = self.plan.topology.ports(arrival.id);
-        match (tag.stage, trees.up(entry), &self.units) {
+        match (tag.stage, trees.up(entry), &self.groups.units) {
             (TreeStage::Flooding, ..) => {
                 let others = trees.exits(entry).iter().filter(|exit| exit.port.0 != arrival.port);
                 branches.extend(others.map(go(TreeStage::Flooding)));
@@ -154,7 +172,7 @@ impl Fabric {
     #[inline(never)]
     pub(crate) fn combine(&mut self, packets: &mut Vec<u32>) {
         // In the order of units, whatever the order of events.
-        packets.sort_unstable_by_key(|&packet| self.tags[packet as usize].unit);
+        packets.sort_unstable_by_key(|&packet| self.groups.tags[packet as usize].unit);
         packets.drain(..).for_each(|packet| self.combined(packet));
     }
 
@@ -167,7 +185,7 @@ impl Fabric {
         let Packet { flow_id, bytes, generated_at, .. } = self.pool[packet];
         self.context.counters.combined(&self.pool[packet]);
         self.pool.free(packet);
-        let Some(units) = &mut self.units else { return };
+        let Some(units) = &mut self.groups.units else { return };
         let per_router = u32::from(units.per_router());
         let place = UnitPlace { router: tag.unit / per_router, unit: (tag.unit % per_router) as u16 };
         let contribution = Contribution { entry, of: tag.of, port: tag.port, flow_id, bytes, generated_at };
@@ -179,24 +197,22 @@ impl Fabric {
         let of = TreePacket { contributions: sum.contributions, value: sum.value, element: sum.element, ..tag.of };
         let unit = root.map_or(tag.unit, |(root, _)| root.router * per_router + u32::from(root.unit));
         self.tag(result, GroupTag { of, from: NodeId(0), stage: TreeStage::Combining, unit, port: place.unit });
-        if self.reports_deliveries {
-            self.mark_packet(result, 0);
-        }
+        self.mark_packet(result, 0);
         self.context.counters.made(&self.pool[result]);
         if let Some((_, at)) = root {
             return self.wheel.insert(at, event_kind::TRAFFIC, result, notify::COMBINED);
         }
-        if let Some(units) = &mut self.units {
+        if let Some(units) = &mut self.groups.units {
             units.results[tag.unit as usize].push(&mut self.pool, result);
         }
-        self.dirty_nodes.mark(self.nodes.len() + tag.unit as usize);
+        self.work.nodes.mark(self.nodes.len() + tag.unit as usize);
     }
 
     /// Returns the time, in ticks, for which a packet whose tail comes in after `tail_in` ticks keeps the combine unit
     /// behind an output busy. `None` for other outputs.
     #[inline(always)]
     pub(crate) fn time_in_unit(&self, output: usize, bytes: u32, tail_in: u64) -> Option<u64> {
-        match (&self.units, self.outputs[output].far_end) {
+        match (&self.groups.units, self.outputs[output].far_end) {
             (Some(units), FarEnd::Unit) => Some(tail_in + units.time(bytes)),
             _ => None,
         }
@@ -205,7 +221,8 @@ impl Fabric {
     /// Sends the next result of a combine unit, if it can be sent. `unit` is numbered in the partition.
     #[inline(never)]
     pub(crate) fn send_result(&mut self, unit: usize, now: u64) {
-        let Some(packet) = self.units.as_ref().map(|units| units.results[unit].head()).filter(|&head| head != NONE)
+        let Some(packet) =
+            self.groups.units.as_ref().map(|units| units.results[unit].head()).filter(|&head| head != NONE)
         else {
             return;
         };
@@ -216,11 +233,11 @@ impl Fabric {
         }
         let bytes = self.pool[packet].bytes;
         let Some(vc) = self.ready_vc(output, packet, (0, bytes)) else { return self.block(output) };
-        if let Some(units) = &mut self.units {
+        if let Some(units) = &mut self.groups.units {
             units.results[unit].pop(&self.pool);
         }
         self.send_from_unit(output, super::Outgoing { packet, bytes, vc }, now);
-        if self.units.as_ref().is_some_and(|units| !units.results[unit].is_empty()) {
+        if self.groups.units.as_ref().is_some_and(|units| !units.results[unit].is_empty()) {
             let free_at = self.outputs[output].free_at;
             self.wake_at(output, free_at);
         }
@@ -231,7 +248,7 @@ impl Fabric {
         let TreePacket { tree, segment, work, contributions, value, element } = tag.of;
         let Packet { flow_id, bytes, .. } = self.pool[packet];
         let node = self.pool[packet].dst();
-        let mark = self.marks[packet as usize];
+        let mark = self.mark_of(packet);
         self.pool.free(packet);
         TrafficEvent::Collected { flow_id, node, tree, segment, work, bytes, contributions, value, element, mark }
     }
@@ -243,30 +260,30 @@ impl Fabric {
         let bytes = self.pool[packet].bytes;
         self.context.counters.combined(&self.pool[packet]);
         self.pool.free(packet);
-        let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
+        let input = (base + u32::from(port)) << self.params.vc_shift | u32::from(vc);
         self.return_credit::<General>(super::Space { input, part: 0 }, bytes, now);
     }
 
     /// Notes that a combine unit begins to receive a packet.
     pub(super) fn enter_unit(&mut self, packet: u32) {
-        let (unit, now) = (self.tags[packet as usize].unit, self.now());
-        if let Some(units) = &mut self.units {
+        let (unit, now) = (self.groups.tags[packet as usize].unit, self.now());
+        if let Some(units) = &mut self.groups.units {
             units.goes(unit, now);
         }
     }
 
     /// Returns the longest time for which packets have waited at any one combine unit, in ticks.
     pub(crate) fn longest_wait(&self) -> u64 {
-        self.units.as_ref().map_or(0, crate::stations::combine::CombineUnits::longest_wait)
+        self.groups.units.as_ref().map_or(0, CombineUnits::longest_wait)
     }
 
     /// Returns whether no combine unit holds anything.
     pub(crate) fn has_idle_units(&self) -> bool {
-        self.units.as_ref().is_none_or(crate::stations::combine::CombineUnits::is_empty)
+        self.groups.units.as_ref().is_none_or(CombineUnits::is_empty)
     }
 
     /// Returns the number of combine units of this partition.
     pub(crate) fn unit_count(&self) -> usize {
-        self.units.as_ref().map_or(0, |units| units.results.len())
+        self.groups.units.as_ref().map_or(0, |units| units.results.len())
     }
 }

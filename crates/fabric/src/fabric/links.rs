@@ -1,14 +1,12 @@
 //! Links: transmission on a channel, and the two ends of conservation, injection and delivery.
 
-use super::{Arrival, Fabric, Space};
+use super::{Arrival, Fabric, Space, notify};
 use crate::catalogue::CreditRule;
-use crate::context::Mail;
+use crate::context::{Mail, ReturningCredit};
 use crate::event_kind;
-use crate::fabric::wakes::notify;
 use crate::packet::{Packet, UNDECIDED};
 use crate::port::{FarEnd, OutputPort};
 use crate::profile::{General, Profile};
-use crate::traffic::TrafficEvent;
 use units::PlaneId;
 
 /// Packet to send: its place, its size in bytes, and its virtual channel.
@@ -55,17 +53,17 @@ impl Fabric {
         now: u64,
     ) -> Sent {
         let Outgoing { packet, bytes, vc } = outgoing;
-        if !P::PLAIN && !self.sent_by_job.is_empty() {
+        if !P::PLAIN && self.uses.are_by_job() {
             self.count_for_job(output, packet, bytes);
         } else if WAITED {
             self.context.counters.transmitted();
         }
-        if !P::PLAIN && !self.reserved.is_empty() {
+        if !P::PLAIN && self.reservations.is_some() {
             self.release_reservation(output, packet);
         }
         let port = &mut self.outputs[output];
         let class = &self.classes[port.class.0 as usize];
-        let mut time = if bytes == self.full_bytes {
+        let mut time = if bytes == self.params.full_bytes {
             class.full
         } else {
             self.odd_times[port.class.0 as usize].of(bytes, port.class, &self.plan)
@@ -89,8 +87,8 @@ impl Fabric {
             self.leave_network(output, outgoing, head + time);
             return Sent { time, more };
         };
-        let input = target << self.vc_shift | u32::from(vc);
-        if P::PLAIN || self.far_credits.is_empty() {
+        let input = target << self.params.vc_shift | u32::from(vc);
+        if P::PLAIN || self.credits.far.is_empty() {
             let credit = &mut port.credits[usize::from(vc)];
             *credit -= bytes as i32;
             debug_assert!(*credit >= 0, "sent without credit");
@@ -100,14 +98,16 @@ impl Fabric {
         if partition == self.part {
             self.enter_router::<P>(input, packet, (head, time));
         } else {
-            let tail = (!P::PLAIN && self.tracks_tails).then_some(time);
+            let tail = (!P::PLAIN && self.tails.is_some()).then_some(time);
             let mail = &mut self.context.outbox[partition as usize];
             mail.packet((head, tail), input, self.pool[packet]);
-            if !P::PLAIN && self.reports_deliveries {
-                mail.mark(self.marks[packet as usize]);
+            if !P::PLAIN
+                && let Some(reports) = &self.reports
+            {
+                mail.mark(reports.mark_of(packet));
             }
             if let Some(set) = self.pool[packet].set() {
-                mail.members(self.sets.get(set));
+                mail.members(self.multicasts.sets.get(set));
             }
             if let Some(tag) = self.tag_of(packet) {
                 self.context.outbox[partition as usize].tag(tag);
@@ -122,11 +122,11 @@ impl Fabric {
     #[inline(always)]
     fn time_until_tail(&mut self, output: usize, packet: u32, (time, bytes): (u64, u32), now: u64) -> u64 {
         let mut busy = time;
-        if self.tracks_tails {
-            let tail_in = self.tails[packet as usize].saturating_sub(now);
+        if let Some(tails) = &self.tails {
+            let tail_in = tails[packet as usize].saturating_sub(now);
             busy = self.time_in_unit(output, bytes, tail_in).unwrap_or(time.max(tail_in));
         }
-        if self.transmissions.is_some() && self.is_channel(output) {
+        if self.reports.as_ref().is_some_and(|reports| reports.transmissions.is_some()) && self.is_channel(output) {
             self.log_transmission(output, packet, busy);
         }
         busy
@@ -137,7 +137,7 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn may_bypass<P: Profile>(&self, output: usize, bytes: u32, now: u64) -> bool {
         let port = &self.outputs[output];
-        port.queued == u64::from(bytes) && port.free_at <= now && (P::PLAIN || self.bypasses)
+        port.queued == u64::from(bytes) && port.free_at <= now && (P::PLAIN || self.params.bypasses)
     }
 
     /// Returns the state of an output with an idle link and idle buffers, for a packet of a class. Requires credits
@@ -153,7 +153,7 @@ impl Fabric {
     /// Returns whether no packets share space.
     #[inline(always)]
     pub(crate) fn shares_no_space(&self) -> bool {
-        self.copies.is_empty()
+        self.multicasts.copies.is_empty()
     }
 
     /// Sends a new arrival on without queueing it, and returns the credit for the buffer that it does not take.
@@ -165,7 +165,7 @@ impl Fabric {
         if P::PLAIN {
             return self.return_credit_of(port as usize, u32::from(arrival.vc), bytes, now);
         }
-        let space = Space { input: port << self.vc_shift | u32::from(arrival.vc), part: 0 };
+        let space = Space { input: port << self.params.vc_shift | u32::from(arrival.vc), part: 0 };
         self.return_credit::<P>(space, bytes, now);
     }
 
@@ -192,9 +192,11 @@ impl Fabric {
     /// in one number, at tick `head`, and its tail `time` ticks later.
     #[inline(always)]
     fn enter_router<P: Profile>(&mut self, input: u32, packet: u32, (head, time): (u64, u64)) {
-        let at = head + self.router_delay;
-        if !P::PLAIN && self.tracks_tails {
-            self.tails[packet as usize] = at + time;
+        let at = head + self.params.router_delay;
+        if !P::PLAIN
+            && let Some(tails) = &mut self.tails
+        {
+            tails[packet as usize] = at + time;
         }
         self.wheel.insert(at, event_kind::ARRIVAL, input, packet);
     }
@@ -216,7 +218,7 @@ impl Fabric {
             self.enter_router::<General>(input, place, times);
         }
         drop((sets, tags));
-        for (at, counter, bytes) in mail.credits() {
+        for ReturningCredit { at, counter, bytes } in mail.credits() {
             self.wheel.insert(at, event_kind::CREDIT, counter, bytes);
         }
         mail.clear();
@@ -226,7 +228,7 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn admit(&mut self, packet: Packet, tail: u64) -> u32 {
         let place = self.pool.put(packet);
-        if self.tracks_tails || self.rule == CreditRule::PerCrosspoint {
+        if self.tails.is_some() || self.credits.rule == CreditRule::PerCrosspoint {
             self.admit_aside(place as usize, tail);
         }
         place
@@ -235,20 +237,23 @@ impl Fabric {
     /// `admit` for the arrays beside the pool.
     #[inline(never)]
     fn admit_aside(&mut self, place: usize, tail: u64) {
-        if self.tracks_tails {
-            self.tails.resize(self.tails.len().max(place + 1), 0);
-            self.tails[place] = tail;
+        if let Some(tails) = &mut self.tails {
+            tails.resize(tails.len().max(place + 1), 0);
+            tails[place] = tail;
         }
-        if self.rule == CreditRule::PerCrosspoint {
-            self.aheads.resize(self.aheads.len().max(place + 1), UNDECIDED);
-            self.aheads[place] = UNDECIDED;
+        if self.credits.rule == CreditRule::PerCrosspoint {
+            self.ahead.outs.resize(self.ahead.outs.len().max(place + 1), UNDECIDED);
+            self.ahead.outs[place] = UNDECIDED;
         }
     }
 
     /// Returns the time until a packet's tail has come in, in ticks. 0 if it cannot matter.
     #[inline(always)]
     pub(crate) fn tail_in<P: Profile>(&self, packet: u32, now: u64) -> u64 {
-        if !P::PLAIN && self.tracks_tails { self.tails[packet as usize].saturating_sub(now) } else { 0 }
+        match &self.tails {
+            Some(tails) if !P::PLAIN => tails[packet as usize].saturating_sub(now),
+            _ => 0,
+        }
     }
 
     /// Lets a node's packet enter the network.
@@ -267,13 +272,15 @@ impl Fabric {
         let FarEnd::Router { port: target, .. } = port.far_end else { return };
         let (time, at) = (self.time_on(port.class, bytes), now + self.classes[port.class.0 as usize].delay);
         self.outputs[output].free_at = now + time;
-        if self.far_credits.is_empty() {
+        if self.credits.far.is_empty() {
             self.add_credit(output, u32::from(vc), -(bytes as i32));
         } else {
             self.spend_far_credit(output, outgoing);
         }
-        self.tails[packet as usize] = at + time;
-        self.wheel.insert(at, event_kind::ARRIVAL, target << self.vc_shift | u32::from(vc), packet);
+        if let Some(tails) = &mut self.tails {
+            tails[packet as usize] = at + time;
+        }
+        self.wheel.insert(at, event_kind::ARRIVAL, target << self.params.vc_shift | u32::from(vc), packet);
     }
 
     /// Delivers a packet that leaves the network. Its tail reaches its node at tick `at`.
@@ -281,7 +288,7 @@ impl Fabric {
     fn deliver(&mut self, output: usize, packet: u32, at: u64) {
         let plane = self.plane_behind(output);
         self.context.counters.delivered(&self.pool[packet], plane, at);
-        if self.reports_deliveries {
+        if self.reports.is_some() {
             return self.announce(plane, packet, at);
         }
         self.pool.free(packet);
@@ -294,34 +301,5 @@ impl Fabric {
             1 => PlaneId(0),
             _ => self.plan.channels.plane_of(self.routers[self.outputs[output].owner as usize].id),
         }
-    }
-
-    /// Notifies the traffic of a delivery at tick `at`. A reported packet keeps its place until then, and stores its
-    /// plane instead of the port by which it left its last router.
-    #[inline(never)]
-    fn announce(&mut self, plane: PlaneId, packet: u32, at: u64) {
-        self.pool[packet].out = u16::from(plane.0);
-        self.wheel.insert(at, event_kind::TRAFFIC, packet, notify::DELIVERED);
-    }
-
-    /// Returns the delivery event of a packet whose tail has reached its node.
-    pub(crate) fn reported(&mut self, packet: u32) -> TrafficEvent {
-        if let Some(tag) = self.tag_of(packet) {
-            return self.collected(packet, &tag);
-        }
-        let Packet { flow_id, bytes, out, .. } = self.pool[packet];
-        let node = self.pool[packet].dst();
-        let (mark, time) = (self.marks[packet as usize], self.now());
-        self.pool.free(packet);
-        TrafficEvent::Delivered { flow_id, node, bytes, mark, time, plane: PlaneId(out as u8) }
-    }
-
-    /// Stores the mark that the traffic has given a packet.
-    #[inline(never)]
-    pub(crate) fn mark_packet(&mut self, packet: u32, mark: u32) {
-        if self.marks.len() <= packet as usize {
-            self.marks.resize(packet as usize + 1, 0);
-        }
-        self.marks[packet as usize] = mark;
     }
 }

@@ -26,7 +26,7 @@ impl Fabric {
     pub(super) fn check_spacing(&mut self, events: &[Event]) {
         let now = self.now();
         for &Event { target, arg: packet } in events {
-            let port = (target >> self.vc_shift) as usize;
+            let port = (target >> self.params.vc_shift) as usize;
             let time = self.time_on(self.inputs[port].class, self.pool[packet].bytes);
             assert!(
                 self.spacing.note(port, now, time),

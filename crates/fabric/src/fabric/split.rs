@@ -9,7 +9,9 @@
 use routing::{Choice, Hop, Route};
 use units::{PortId, VcClass};
 
-use super::{Arrival, Fabric};
+use super::reservations::OpenPort;
+use super::sets::Sets;
+use super::{Arrival, Copies, Fabric};
 use crate::target::Member;
 
 /// Member of a set, with its output and class.
@@ -36,9 +38,19 @@ impl Branch {
     }
 }
 
+/// Multicast packets. Empty without multicasts.
+#[derive(Debug, Default)]
+pub(crate) struct Multicasts {
+    /// Packets that share buffer space.
+    pub copies: Copies,
+    /// Destination sets.
+    pub sets: Sets,
+    buffers: Splitting,
+}
+
 /// Buffers for splitting, kept to avoid allocation.
 #[derive(Debug, Default)]
-pub(crate) struct Splitting {
+struct Splitting {
     branches: Vec<Branch>,
     /// Choices that this packet has made so far: route and output.
     choices: Vec<(Route, u16)>,
@@ -58,7 +70,7 @@ impl Fabric {
     pub(crate) fn split(&mut self, arrival: &Arrival, into: &mut Vec<Arrival>) {
         let packet = arrival.packet;
         let Some(set) = self.pool[packet].set() else { return self.split_on_tree(arrival, into) };
-        let mut splitting = std::mem::take(&mut self.splitting);
+        let mut splitting = std::mem::take(&mut self.multicasts.buffers);
         self.find_branches(arrival, set, &mut splitting);
         let branches = &mut splitting.branches[..];
         branches.sort_unstable_by_key(Branch::order);
@@ -66,10 +78,15 @@ impl Fabric {
         let first = into.len();
         if branches.first().map(Branch::key) == branches.last().map(Branch::key) {
             // All members go on together, mostly toward the routers at which they part: the set stays.
-            self.sets.get_mut(set).iter_mut().zip(&*branches).for_each(|(member, branch)| *member = branch.member);
+            self.multicasts
+                .sets
+                .get_mut(set)
+                .iter_mut()
+                .zip(&*branches)
+                .for_each(|(member, branch)| *member = branch.member);
             into.push(self.branch_off(arrival, packet, branches));
         } else {
-            self.sets.free(set);
+            self.multicasts.sets.free(set);
             for group in branches.chunk_by(|a, b| a.key() == b.key()) {
                 let copy = if into.len() == first { packet } else { self.copy(packet) };
                 self.address(copy, group.iter().map(|branch| branch.member));
@@ -77,7 +94,7 @@ impl Fabric {
             }
         }
         self.context.counters.split(&self.pool[packet], (into.len() - first - 1) as u64);
-        self.splitting = splitting;
+        self.multicasts.buffers = splitting;
     }
 
     /// Lets a packet leave by the output and on the class of a group of branches, and counts it as waiting for the
@@ -90,10 +107,10 @@ impl Fabric {
         let bytes = place.bytes;
         let output = arrival.base as usize + usize::from(out);
         self.outputs[output].queued += u64::from(bytes);
-        if !self.reserved.is_empty() {
+        if let Some(reservations) = &mut self.reservations {
             // One packet needs one reservation.
             let reserved = group.iter().filter(|branch| branch.reserved).count() as u32;
-            self.reserved[output] -= reserved.saturating_sub(1);
+            reservations.packets[output] -= reserved.saturating_sub(1);
         }
         Arrival { packet, out, class, bytes, ..*arrival }
     }
@@ -103,7 +120,7 @@ impl Fabric {
     #[inline(never)]
     pub(crate) fn address(&mut self, packet: u32, mut members: impl ExactSizeIterator<Item = Member>) {
         if members.len() != 1 {
-            let set = self.sets.put(members);
+            let set = self.multicasts.sets.put(members);
             return self.pool[packet].set_destinations(set);
         }
         if let Some(Member { node, state }) = members.next() {
@@ -113,13 +130,13 @@ impl Fabric {
 
     /// Returns the destinations of a multicast packet. Empty for a unicast packet.
     pub(crate) fn members_of(&self, packet: u32) -> &[Member] {
-        self.pool[packet].set().map_or(&[], |set| self.sets.get(set))
+        self.pool[packet].set().map_or(&[], |set| self.multicasts.sets.get(set))
     }
 
     /// Frees the place of a packet that is not delivered here, and its set.
     pub(crate) fn discard(&mut self, packet: u32) {
         if let Some(set) = self.pool[packet].set() {
-            self.sets.free(set);
+            self.multicasts.sets.free(set);
         }
         self.pool.free(packet);
     }
@@ -130,9 +147,12 @@ impl Fabric {
         branches.clear();
         choices.clear();
         members.clear();
-        members.extend_from_slice(self.sets.get(set));
-        let vc_class =
-            VcClass(if self.reads_class { self.class_of(arrival.base, arrival.port, arrival.vc) } else { arrival.vc });
+        members.extend_from_slice(self.multicasts.sets.get(set));
+        let vc_class = VcClass(if self.params.reads_class {
+            self.class_of(arrival.base, arrival.port, arrival.vc)
+        } else {
+            arrival.vc
+        });
         for &Member { node, state } in &*members {
             let mut hop = Hop { dst: node, state, in_port: PortId(arrival.port), vc_class };
             let before = hop.state;
@@ -165,7 +185,7 @@ impl Fabric {
             return Branch { out, class, reserved: false, member };
         }
         if route.choice == Choice::Escape {
-            let (out, class, reserved) = self.open_port_or_escape(arrival, route, &before);
+            let OpenPort { out, class, reserved } = self.open_port_or_escape(arrival, route, &before);
             if reserved {
                 choices.push((*route, out));
             }

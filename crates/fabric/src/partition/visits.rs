@@ -15,17 +15,17 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     #[inline(never)]
     pub(super) fn visit_routers<P: Profile>(&mut self, arrivals: usize, now: u64) {
         let tries_bypass = self.routers.tries_bypass(arrivals);
-        if !R::VISITED_TOGETHER && !self.fabric.exceeds_cache {
-            for word in self.fabric.dirty_routers.take_words() {
-                for router in Bits(self.fabric.dirty_routers.take_word(word)) {
+        if !R::VISITED_TOGETHER && !self.fabric.params.exceeds_cache {
+            for word in self.fabric.work.routers.take_words() {
+                for router in Bits(self.fabric.work.routers.take_word(word)) {
                     self.visit_router::<P>(word * 64 + router, (tries_bypass, now));
                 }
             }
             return;
         }
         let together = self.fabric.routers_together(arrivals);
-        for word in self.fabric.dirty_routers.take_words() {
-            let mut left = self.fabric.dirty_routers.take_word(word);
+        for word in self.fabric.work.routers.take_words() {
+            let mut left = self.fabric.work.routers.take_word(word);
             while left != 0 {
                 let first = left.trailing_zeros() & !(together - 1);
                 let group = left & u64::MAX >> (u64::BITS - together) << first;
@@ -55,7 +55,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         ports: &AtPorts,
         (tries_bypass, now): (bool, u64),
     ) {
-        if self.fabric.exceeds_cache {
+        if self.fabric.params.exceeds_cache {
             self.routers.before_serve(&self.fabric, first, routers);
             self.collect_arrivals::<P>(ports, (tries_bypass, now));
         } else if self.fabric.may_split() {

@@ -82,8 +82,8 @@ pub struct Waiting {
 /// Returns every packet that waits at the front of a queue of a partition.
 pub(crate) fn waiting<R: Routers>(routers: &R, fabric: &Fabric) -> Vec<Waiting> {
     let mut all = Vec::new();
-    for input in 0..fabric.ports() << fabric.vc_shift {
-        let base = fabric.base_of(input >> fabric.vc_shift) as u32;
+    for input in 0..fabric.ports() << fabric.params.vc_shift {
+        let base = fabric.base_of(input >> fabric.params.vc_shift) as u32;
         for packet in routers.heads(fabric, input).filter(|&packet| packet != NONE) {
             let output = base + u32::from(fabric.pool[packet].out);
             all.push(Waiting { packet, input: input as u32, output });

@@ -311,7 +311,7 @@ impl Routers for OutputQueued {
     #[inline(never)]
     fn serve<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
-        for word in 0..if P::PLAIN { 1 } else { fabric.words } {
+        for word in 0..if P::PLAIN { 1 } else { fabric.params.words } {
             for bit in Bits(fabric.take_active::<P>(router, word)) {
                 self.send::<P>(fabric, (router, base, word * 64 + bit), now);
             }

@@ -74,14 +74,21 @@ struct Claim {
     stays: bool,
 }
 
+/// First and last packet of a list.
+#[derive(Clone, Copy, Debug)]
+struct PacketList {
+    first: u32,
+    last: u32,
+}
+
 /// Queue of an output and class.
 #[derive(Clone, Copy, Debug, Default)]
 struct SharedQueue {
     queue: Queue,
     /// Bytes of the shared memory that its packets hold.
     shared: u64,
-    /// First and last of its packets that hold reserved space: the first is the next to be admitted.
-    waiting: Option<(u32, u32)>,
+    /// Its packets that hold reserved space: the first is the next to be admitted.
+    waiting: Option<PacketList>,
 }
 
 /// Part of a space that is the reserved buffer. Queue q of the shared memory is part q + 1.
@@ -123,13 +130,13 @@ impl SharedBuffer {
     }
 
     /// Gives a packet shared memory.
-    fn admit(&mut self, router: usize, queue: usize, (packet, bytes): (u32, u32)) {
+    fn admit(&mut self, router: usize, queue: usize, packet: u32, bytes: u32) {
         self.used[router] += u64::from(bytes);
-        self.count_in(queue, (packet, bytes));
+        self.count_in(queue, packet, bytes);
     }
 
     /// Counts a packet in shared memory for a queue.
-    fn count_in(&mut self, queue: usize, (packet, bytes): (u32, u32)) {
+    fn count_in(&mut self, queue: usize, packet: u32, bytes: u32) {
         self.queues[queue].shared += u64::from(bytes);
         self.claims[packet as usize].space.part = queue as u32 + 1;
     }
@@ -160,21 +167,21 @@ impl SharedBuffer {
     fn reserve(&mut self, fabric: &Fabric, router: usize, queue: usize, (packet, bytes): (u32, u32)) {
         self.reserved[self.claims[packet as usize].space.input as usize] += bytes;
         let waiting = &mut self.queues[queue].waiting;
-        if let Some((_, last)) = waiting {
+        if let Some(PacketList { last, .. }) = waiting {
             self.claims[*last as usize].next = packet;
             *last = packet;
             return;
         }
-        *waiting = Some((packet, packet));
+        *waiting = Some(PacketList { first: packet, last: packet });
         let local = queue - ((fabric.routers[router].base as usize) << self.class_shift);
         self.waiting[router * self.words + (local >> 6)] |= 1 << (local & 63);
     }
 
     /// Removes the first packet of a queue from those in reserved space.
     fn forget_first(&mut self, fabric: &Fabric, router: usize, queue: usize) {
-        let Some((first, last)) = self.queues[queue].waiting else { return };
+        let Some(PacketList { first, last }) = self.queues[queue].waiting else { return };
         if first != last {
-            self.queues[queue].waiting = Some((self.claims[first as usize].next, last));
+            self.queues[queue].waiting = Some(PacketList { first: self.claims[first as usize].next, last });
             return;
         }
         self.queues[queue].waiting = None;
@@ -194,30 +201,27 @@ impl SharedBuffer {
     /// `admit_waiting` for a router with packets in reserved space.
     #[inline(never)]
     fn admit_in_turn(&mut self, fabric: &mut Fabric, router: usize, words: std::ops::Range<usize>, now: u64) {
-        while let Some((local, queue, packet)) = self.next_admitted(fabric, router, words.clone()) {
+        let first = (fabric.routers[router].base as usize) << self.class_shift;
+        while let Some((local, packet)) = self.next_admitted(fabric, router, words.clone()) {
+            let queue = first + local;
             let bytes = fabric.pool[packet].bytes;
             let space = self.claims[packet as usize].space;
             self.forget_first(fabric, router, queue);
             self.reserved[space.input as usize] -= bytes;
-            self.admit(router, queue, (packet, bytes));
+            self.admit(router, queue, packet, bytes);
             self.last[router] = local as u32;
             fabric.return_credit::<General>(space, bytes, now);
         }
     }
 
-    /// Returns the next queue of a router, round robin, of which a packet may be admitted: its number in the router,
-    /// its number, and the packet.
-    fn next_admitted(
-        &self,
-        fabric: &Fabric,
-        router: usize,
-        words: std::ops::Range<usize>,
-    ) -> Option<(usize, usize, u32)> {
+    /// Returns the next queue of a router, round robin, of which a packet may be admitted: its number in the router, and
+    /// the packet.
+    fn next_admitted(&self, fabric: &Fabric, router: usize, words: std::ops::Range<usize>) -> Option<(usize, u32)> {
         let first = (fabric.routers[router].base as usize) << self.class_shift;
         in_turn(&self.waiting[words], (self.last[router] as usize + 1) % (self.words * 64)).find_map(|local| {
-            let (packet, _) = self.queues[first + local].waiting?;
+            let packet = self.queues[first + local].waiting?.first;
             let bytes = fabric.pool[packet].bytes;
-            self.admits(router, first + local, bytes).then_some((local, first + local, packet))
+            self.admits(router, first + local, bytes).then_some((local, packet))
         })
     }
 
@@ -331,7 +335,7 @@ impl Routers for SharedBuffer {
         let Arrival { packet, bytes, .. } = *arrival;
         let (router, queue) = self.push::<P>(fabric, arrival, false);
         if self.queues[queue].waiting.is_none() && self.admits(router, queue, bytes) {
-            self.admit(router, queue, (packet, bytes));
+            self.admit(router, queue, packet, bytes);
             fabric.return_credit::<P>(self.reserved_of(arrival), bytes, now);
         } else {
             self.reserve(fabric, router, queue, (packet, bytes));
@@ -354,7 +358,7 @@ impl Routers for SharedBuffer {
         self.used[router] += u64::from(bytes);
         for copy in copies {
             let output = copy.base as usize + usize::from(copy.out);
-            self.count_in(output << self.class_shift | usize::from(copy.class), (copy.packet, bytes));
+            self.count_in(output << self.class_shift | usize::from(copy.class), copy.packet, bytes);
         }
         fabric.return_credit::<P>(self.reserved_of(first), bytes, now);
     }
@@ -371,7 +375,7 @@ impl Routers for SharedBuffer {
     #[inline(never)]
     fn serve<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
-        for word in 0..if P::PLAIN { 1 } else { fabric.words } {
+        for word in 0..if P::PLAIN { 1 } else { fabric.params.words } {
             for bit in Bits(fabric.take_active::<P>(router, word)) {
                 self.send::<P>(fabric, router, base + word * 64 + bit, now);
             }

@@ -62,7 +62,7 @@ impl Switched {
     #[inline(never)]
     pub(super) fn serve_active<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, first: usize, now: u64) {
         let base = fabric.routers[router].base as usize;
-        if P::PLAIN || fabric.words == 1 {
+        if P::PLAIN || fabric.params.words == 1 {
             let active = fabric.take_active::<P>(router, 0);
             for bit in Bits(active.rotate_right(first as u32)) {
                 let output = base + ((bit + first) & 63);
@@ -110,10 +110,10 @@ impl Switched {
         let fifo = &mut self.fifos[input];
         let packet = fifo.queue.head();
         let link = fabric.idle_link(output, fifo.class);
-        if fifo.odd | (link.credit < fabric.full_bytes as i32) | !fabric.shares_no_space() {
+        if fifo.odd | (link.credit < fabric.params.full_bytes as i32) | !fabric.shares_no_space() {
             return self.cross_apart(fabric, place, (candidate, link.vc), now);
         }
-        let (bytes, until) = (fabric.full_bytes, now + link.crossing);
+        let (bytes, until) = (fabric.params.full_bytes, now + link.crossing);
         fifo.held -= bytes;
         self.take_out(fabric, base, input, until);
         let (side, is_asked) = self.requests.served(output, candidate);

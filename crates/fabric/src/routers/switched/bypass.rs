@@ -91,7 +91,7 @@ impl Switched {
             return Some((vc, crossing(fabric)));
         }
         // All buffers of the output are empty: the first of its class is taken, as in `ready`.
-        if P::PLAIN && bytes == fabric.full_bytes {
+        if P::PLAIN && bytes == fabric.params.full_bytes {
             let IdleLink { vc, credit, crossing } = fabric.idle_link(output, class);
             return (credit >= bytes as i32).then_some((vc, crossing));
         }

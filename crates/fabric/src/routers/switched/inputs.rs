@@ -28,14 +28,14 @@ impl Fifo {
     /// Copies the output, the class and the size flag of the head, if there is one.
     pub fn note_head(&mut self, fabric: &Fabric) {
         if let Some(head) = fabric.pool.get(self.queue.head()) {
-            (self.out, self.class, self.odd) = (head.out, head.class(), head.bytes != fabric.full_bytes);
+            (self.out, self.class, self.odd) = (head.out, head.class(), head.bytes != fabric.params.full_bytes);
         }
     }
 
     /// Returns the size of the head in bytes. It is read from the packet only if it is not the usual one.
     #[inline(always)]
     pub fn head_size(&self, fabric: &Fabric) -> u32 {
-        if self.odd { fabric.pool[self.queue.head()].bytes } else { fabric.full_bytes }
+        if self.odd { fabric.pool[self.queue.head()].bytes } else { fabric.params.full_bytes }
     }
 }
 
@@ -65,7 +65,7 @@ impl Switched {
         if before >> vc & 1 == 1 {
             return;
         }
-        (fifo.out, fifo.class, fifo.odd) = (out as u16, class, bytes != fabric.full_bytes);
+        (fifo.out, fifo.class, fifo.odd) = (out as u16, class, bytes != fabric.params.full_bytes);
         if let Some(age) = self.ages.get_mut(input) {
             *age = fabric.pool[packet].generated_at;
         }
@@ -108,7 +108,7 @@ impl Switched {
         let is_filled = next != NONE;
         // If there is no next packet any packet will do, which avoids a branch that is hard to predict.
         let head = &fabric.pool[if is_filled { next } else { packet }];
-        (fifo.out, fifo.class, fifo.odd) = (head.out, head.class(), head.bytes != fabric.full_bytes);
+        (fifo.out, fifo.class, fifo.odd) = (head.out, head.class(), head.bytes != fabric.params.full_bytes);
         if let Some(age) = self.ages.get_mut(input) {
             *age = head.generated_at;
         }

@@ -108,7 +108,7 @@ impl Switched {
             depth: fabric.plan.inner_depth,
             speedup: u64::from(speedup.unwrap_or(1)),
             first: vec![0; fabric.routers.len()],
-            active: vec![0; fabric.words],
+            active: vec![0; fabric.params.words],
             heads: Vec::new(),
             trial: Trial::default(),
             multicast: Multicast::new(fabric, multicast),

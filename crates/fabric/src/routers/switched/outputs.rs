@@ -128,7 +128,7 @@ impl Switched {
     #[inline(always)]
     pub(super) fn crossing_time(&self, fabric: &Fabric, output: usize, bytes: u32, tail_in: u64) -> u64 {
         let class = fabric.outputs[output].class;
-        let time = if bytes == fabric.full_bytes {
+        let time = if bytes == fabric.params.full_bytes {
             fabric.classes[class.0 as usize].crossing
         } else {
             fabric.time_on(class, bytes).div_ceil(self.speedup)

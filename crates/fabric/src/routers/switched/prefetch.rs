@@ -54,7 +54,7 @@ impl Switched {
     #[inline(always)]
     fn find_heads(&mut self, fabric: &Fabric, router: usize) {
         let base = fabric.routers[router].base as usize;
-        for word in 0..fabric.words {
+        for word in 0..fabric.params.words {
             for bit in Bits(fabric.active::<General>(router, word)) {
                 let output = base + word * 64 + bit;
                 fabric.before_sending(output);

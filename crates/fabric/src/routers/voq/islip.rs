@@ -36,7 +36,7 @@ impl Islip {
         // No pointer may start where a first grant would have put it. It starts at the last port, so that port 0 comes
         // first.
         let last = vec![u16::MAX; fabric.ports()];
-        let (outputs, words) = (usize::from(fabric.plan.max_ports), fabric.words);
+        let (outputs, words) = (usize::from(fabric.plan.max_ports), fabric.params.words);
         Self {
             iterations,
             granted: last.clone(),

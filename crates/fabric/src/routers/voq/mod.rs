@@ -185,7 +185,7 @@ impl Routers for VirtualOutputQueued {
 
     #[inline]
     fn serve<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64) {
-        for word in 0..fabric.words {
+        for word in 0..fabric.params.words {
             fabric.take_active::<P>(router, word);
         }
         if !self.queues.any(router) {

@@ -40,8 +40,8 @@ impl Queues {
             queues: vec![Queue::default(); inputs * outputs],
             filled: vec![0; inputs * words],
             words,
-            ports: vec![0; fabric.routers.len() * fabric.words],
-            port_words: fabric.words,
+            ports: vec![0; fabric.routers.len() * fabric.params.words],
+            port_words: fabric.params.words,
             packets: vec![0; fabric.ports()],
             // The first virtual channel comes behind it.
             last: vec![u8::MAX; fabric.ports() * outputs],
