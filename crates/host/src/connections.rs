@@ -12,8 +12,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rank_pair::RankPair;
 use crate::recent::Recent;
-use crate::table::{Key, Table};
+use crate::table::Table;
 
 /// Time at which connections are set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,16 +73,6 @@ impl ConnectionCounts {
     }
 }
 
-/// Pair of a local rank and another rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pair(u32, u32);
-
-impl Key for Pair {
-    fn words(self) -> (u64, u64) {
-        (u64::from(self.0), u64::from(self.1))
-    }
-}
-
 /// Connection that a send finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
@@ -92,12 +83,26 @@ pub(crate) enum Found {
     From(u64),
 }
 
+impl Found {
+    /// Returns the setup time. 0 if the connection exists.
+    #[inline]
+    pub fn setup(self) -> u64 {
+        if let Self::New(setup) = self { setup } else { 0 }
+    }
+
+    /// Returns the time from which the connection is there. 0 if it is new.
+    #[inline]
+    pub fn there_from(self) -> u64 {
+        if let Self::From(at) = self { at } else { 0 }
+    }
+}
+
 /// Connections of an executor's ranks.
 #[derive(Debug)]
 pub(crate) struct Connections {
     params: ConnectionParams,
     /// Times from which connections set up on demand are there.
-    ready: Table<Pair, u64>,
+    ready: Table<RankPair, u64>,
     /// By local rank, its number of connections set up on demand.
     counts: Vec<u32>,
     cache: Option<Recent>,
@@ -128,19 +133,19 @@ impl Connections {
     }
 
     /// Returns the connection for a send of a local rank to a rank on another node.
-    pub fn find(&mut self, rank: u32, to: u32) -> Found {
+    pub fn find(&self, pair: RankPair) -> Found {
         if !self.on_demand() {
             return Found::From(0);
         }
-        self.ready.get(Pair(rank, to)).map_or(Found::New(self.params.setup), Found::From)
+        self.ready.get(pair).map_or(Found::New(self.params.setup), Found::From)
     }
 
     /// Notes that a local rank has a connection to another from tick `at` on, unless it has one.
     #[inline]
-    pub fn ready(&mut self, rank: u32, to: u32, at: u64) {
-        if self.on_demand() && self.ready.get(Pair(rank, to)).is_none() {
-            self.ready.get_or_insert(Pair(rank, to), at);
-            self.counts[rank as usize] += 1;
+    pub fn ready(&mut self, pair: RankPair, at: u64) {
+        if self.on_demand() && self.ready.get(pair).is_none() {
+            self.ready.get_or_insert(pair, at);
+            self.counts[pair.local as usize] += 1;
         }
     }
 

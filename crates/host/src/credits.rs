@@ -5,20 +5,12 @@
 //! do all later sends of the pair, whether they need a credit or not, because messages of a pair do not overtake one
 //! another.
 
-use crate::table::{Key, Table};
+use crate::rank_pair::RankPair;
+use crate::slab::Slab;
+use crate::table::Table;
 
 /// No send.
 const NONE: u32 = u32::MAX;
-
-/// Pair of a local rank and a rank that it sends to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pair(u32, u32);
-
-impl Key for Pair {
-    fn words(self) -> (u64, u64) {
-        (u64::from(self.0), u64::from(self.1))
-    }
-}
 
 /// State of a pair.
 #[derive(Clone, Copy, Debug)]
@@ -42,22 +34,24 @@ pub(crate) struct Claim {
 pub(crate) struct Credits {
     /// Number of credits of each pair.
     each: u32,
-    pairs: Table<Pair, PairState>,
-    /// By place of a waiting send: the next one, and whether it takes a credit.
-    behind: Vec<(u32, bool)>,
+    pairs: Table<RankPair, PairState>,
+    /// By place of a waiting send: whether it takes a credit, and the send behind it.
+    behind: Vec<Claim>,
     /// Number of sends that have waited.
     waited: u64,
+    /// Pairs of credits that have come back and still pass the interface.
+    pub returning: Slab<RankPair>,
 }
 
 impl Credits {
     /// Creates the credits, with `each` for each pair.
     pub fn new(each: u32) -> Self {
-        Self { each, pairs: Table::default(), behind: Vec::new(), waited: 0 }
+        Self { each, pairs: Table::default(), behind: Vec::new(), waited: 0, returning: Slab::default() }
     }
 
     /// Returns whether a local rank may hand over a message to another rank. Otherwise the send waits.
-    pub fn claim(&mut self, (rank, to): (u32, u32), claim: Claim) -> bool {
-        let own = self.pairs.get_or_insert(Pair(rank, to), PairState { left: self.each, head: NONE, tail: NONE });
+    pub fn claim(&mut self, pair: RankPair, claim: Claim) -> bool {
+        let own = self.pairs.get_or_insert(pair, PairState { left: self.each, head: NONE, tail: NONE });
         if own.head == NONE && (own.left > 0 || !claim.takes) {
             own.left -= u32::from(claim.takes);
             return true;
@@ -67,38 +61,39 @@ impl Credits {
             own.head = claim.send;
         }
         let places = self.behind.len().max(claim.send as usize + 1);
-        self.behind.resize(places, (NONE, false));
-        self.behind[claim.send as usize] = (NONE, claim.takes);
+        let last = Claim { send: NONE, takes: claim.takes };
+        self.behind.resize(places, last);
+        self.behind[claim.send as usize] = last;
         if before != NONE {
-            self.behind[before as usize].0 = claim.send;
+            self.behind[before as usize].send = claim.send;
         }
         self.waited += 1;
         false
     }
 
     /// Returns whether a local rank has no credit left for another rank, and counts a send that finds none.
-    pub fn lacks(&mut self, (rank, to): (u32, u32)) -> bool {
-        let lacks = self.pairs.get(Pair(rank, to)).is_some_and(|own| own.left == 0);
+    pub fn lacks(&mut self, pair: RankPair) -> bool {
+        let lacks = self.pairs.get(pair).is_some_and(|own| own.left == 0);
         self.waited += u64::from(lacks);
         lacks
     }
 
     /// Returns a credit of another rank to a local rank.
-    pub fn give(&mut self, rank: u32, to: u32) {
-        self.pairs.get_or_insert(Pair(rank, to), PairState { left: 0, head: NONE, tail: NONE }).left += 1;
+    pub fn give(&mut self, pair: RankPair) {
+        self.pairs.get_or_insert(pair, PairState { left: 0, head: NONE, tail: NONE }).left += 1;
     }
 
     /// Removes and returns the next waiting send of a pair that need not wait any longer.
-    pub fn next(&mut self, rank: u32, to: u32) -> Option<u32> {
-        let own = self.pairs.get_or_insert(Pair(rank, to), PairState { left: self.each, head: NONE, tail: NONE });
+    pub fn next(&mut self, pair: RankPair) -> Option<u32> {
+        let own = self.pairs.get_or_insert(pair, PairState { left: self.each, head: NONE, tail: NONE });
         if own.head == NONE {
             if own.left == self.each {
-                self.pairs.remove(Pair(rank, to));
+                self.pairs.remove(pair);
             }
             return None;
         }
         let send = own.head;
-        let (behind, takes) = self.behind[send as usize];
+        let Claim { send: behind, takes } = self.behind[send as usize];
         if takes && own.left == 0 {
             return None;
         }
@@ -125,22 +120,23 @@ mod tests {
         // Would catch credits that pairs share, a request that overtakes a waiting message, one that takes a credit,
         // and a credit that is lost or counted twice.
         let mut credits = Credits::new(2);
+        let pair = |local, peer| RankPair { local, peer };
         let claim = |send, takes| Claim { send, takes };
-        assert!(credits.claim((0, 5), claim(0, true)) && credits.claim((0, 5), claim(1, true)));
-        assert!(credits.claim((0, 5), claim(2, false)), "a request takes none");
-        assert!(!credits.claim((0, 5), claim(3, true)));
-        assert!(!credits.claim((0, 5), claim(7, false)), "a request behind a message that waits");
-        assert!(!credits.claim((0, 5), claim(4, true)));
-        assert!(credits.claim((0, 6), claim(8, true)) && credits.claim((1, 5), claim(9, true)));
-        assert_eq!(credits.next(0, 5), None);
-        credits.give(0, 5);
-        assert_eq!([(); 3].map(|()| credits.next(0, 5)), [Some(3), Some(7), None]);
-        credits.give(0, 5);
-        credits.give(0, 5);
-        assert_eq!([(); 2].map(|()| credits.next(0, 5)), [Some(4), None]);
-        credits.give(0, 5);
-        assert_eq!((credits.next(0, 5), credits.waited()), (None, 3));
-        assert!(credits.claim((0, 5), claim(1, true)) && credits.claim((0, 5), claim(2, true)));
-        assert!(!credits.claim((0, 5), claim(3, true)));
+        assert!(credits.claim(pair(0, 5), claim(0, true)) && credits.claim(pair(0, 5), claim(1, true)));
+        assert!(credits.claim(pair(0, 5), claim(2, false)), "a request takes none");
+        assert!(!credits.claim(pair(0, 5), claim(3, true)));
+        assert!(!credits.claim(pair(0, 5), claim(7, false)), "a request behind a message that waits");
+        assert!(!credits.claim(pair(0, 5), claim(4, true)));
+        assert!(credits.claim(pair(0, 6), claim(8, true)) && credits.claim(pair(1, 5), claim(9, true)));
+        assert_eq!(credits.next(pair(0, 5)), None);
+        credits.give(pair(0, 5));
+        assert_eq!([(); 3].map(|()| credits.next(pair(0, 5))), [Some(3), Some(7), None]);
+        credits.give(pair(0, 5));
+        credits.give(pair(0, 5));
+        assert_eq!([(); 2].map(|()| credits.next(pair(0, 5))), [Some(4), None]);
+        credits.give(pair(0, 5));
+        assert_eq!((credits.next(pair(0, 5)), credits.waited()), (None, 3));
+        assert!(credits.claim(pair(0, 5), claim(1, true)) && credits.claim(pair(0, 5), claim(2, true)));
+        assert!(!credits.claim(pair(0, 5), claim(3, true)));
     }
 }

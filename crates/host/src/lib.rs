@@ -26,6 +26,7 @@ mod progressions;
 mod queues;
 mod rails;
 mod ranges;
+mod rank_pair;
 mod ready;
 mod recent;
 mod registration;

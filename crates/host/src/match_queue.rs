@@ -60,6 +60,14 @@ struct RankQueue {
     order: Option<Box<Order>>,
 }
 
+/// Entry of a queue as seen from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Queued {
+    pub item: u32,
+    /// Number of the receive in its burst. 0 if it is the only one.
+    pub number: u32,
+}
+
 /// Entry of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueEntry<const LISTS: usize> {
@@ -174,9 +182,9 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
         self.entries[found.place as usize].item
     }
 
-    /// Removes a search result. Returns its item, and its number in its burst.
+    /// Removes a search result.
     #[inline]
-    pub fn take(&mut self, SearchResult { place, number, .. }: SearchResult) -> (u32, u32) {
+    pub fn take(&mut self, SearchResult { place, number, .. }: SearchResult) -> Queued {
         let QueueEntry { item, rank, burst, .. } = self.entries[place as usize];
         self.ranks[rank as usize].len -= 1;
         if burst != NONE {
@@ -185,13 +193,13 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
                 burst.len()
             });
             if left > 0 {
-                return (item, number);
+                return Queued { item, number };
             }
             self.bursts[burst as usize] = None;
             self.free_bursts.push(burst);
         }
         self.remove(place);
-        (item, number)
+        Queued { item, number }
     }
 
     /// Removes an entry.
@@ -223,9 +231,9 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
         self.free.push(place);
     }
 
-    /// Appends an entry to a rank's queue. `number` is its number in its burst.
+    /// Appends an entry to a rank's queue.
     #[inline]
-    pub fn push(&mut self, rank: u32, key: MatchKey, (item, number): (u32, u32)) {
+    pub fn push(&mut self, rank: u32, key: MatchKey, Queued { item, number }: Queued) {
         let queue = &self.ranks[rank as usize];
         if queue.order.is_none() && queue.entries >= SHORT {
             self.index(rank);
@@ -248,7 +256,7 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
         let queue = &mut self.ranks[rank as usize];
         if queue.order.is_some() || queue.entries >= SHORT {
             for (number, source) in burst.receives() {
-                self.push(rank, MatchKey { source, ..key }, (item, number));
+                self.push(rank, MatchKey { source, ..key }, Queued { item, number });
             }
             return;
         }
@@ -289,7 +297,7 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
     /// Puts the entries of a rank into lists, each receive of a burst separately.
     #[cold]
     fn index(&mut self, rank: u32) {
-        let all: Vec<(MatchKey, (u32, u32))> = self.of_rank(rank).collect();
+        let all: Vec<_> = self.of_rank(rank).collect();
         let mut place = std::mem::replace(&mut self.ranks[rank as usize].list, EMPTY).head;
         while place != NONE {
             let QueueEntry { link, burst, .. } = self.entries[place as usize];
@@ -305,8 +313,8 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
         all.into_iter().for_each(|(key, item)| self.push(rank, key, item));
     }
 
-    /// Iterates over the queue of a rank, from the front: labels, items, and numbers in bursts.
-    pub fn of_rank(&self, rank: u32) -> impl Iterator<Item = (MatchKey, (u32, u32))> + '_ {
+    /// Iterates over the queue of a rank, from the front: labels and entries.
+    pub fn of_rank(&self, rank: u32) -> impl Iterator<Item = (MatchKey, Queued)> + '_ {
         let head = Some(self.ranks[rank as usize].list.head);
         let place = |place: u32| Some(place).filter(|&place| place != NONE);
         let places =
@@ -314,9 +322,10 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
         places.flat_map(|place| {
             let QueueEntry { item, number, burst, key, .. } = self.entries[place as usize];
             let burst = self.bursts.get(burst as usize).and_then(Option::as_ref);
-            let own = burst.is_none().then_some((key, (item, number)));
+            let own = burst.is_none().then_some((key, Queued { item, number }));
             let receives = burst.into_iter().flat_map(PostedBurst::receives);
-            own.into_iter().chain(receives.map(move |(number, source)| (MatchKey { source, ..key }, (item, number))))
+            own.into_iter()
+                .chain(receives.map(move |(number, source)| (MatchKey { source, ..key }, Queued { item, number })))
         })
     }
 

@@ -3,7 +3,7 @@
 
 use crate::burst::{PostedBurst, Sources};
 use crate::match_key::MatchKey;
-use crate::match_queue::{MatchQueue, SearchResult};
+use crate::match_queue::{MatchQueue, Queued, SearchResult};
 
 /// Statistics of queue searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,8 +35,16 @@ impl Searches {
     }
 }
 
-/// Matched receive: its item, and its number in its burst.
-pub(crate) type Receive = (u32, u32);
+/// Matched receive. Its item is its place.
+pub(crate) type Receive = Queued;
+
+/// Receive of a burst that has matched a message as it was posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BurstMatch {
+    /// Number of the receive in its burst.
+    pub number: u32,
+    pub message: u32,
+}
 
 /// Queues of some ranks, by local rank.
 #[derive(Clone, Debug)]
@@ -78,7 +86,7 @@ impl Matching {
         };
         let Some(found) = found else {
             self.count(0, self.posted.len(rank));
-            self.unexpected.push(rank, key, (place(), 0));
+            self.unexpected.push(rank, key, Queued { item: place(), number: 0 });
             self.searches[1].longest = self.searches[1].longest.max(self.unexpected.len(rank));
             return None;
         };
@@ -107,7 +115,7 @@ impl Matching {
         key: MatchKey,
         (sources, count): (Sources, u32),
         receive: u32,
-        met: &mut Vec<(u32, u32)>,
+        met: &mut Vec<BurstMatch>,
     ) {
         let Some(mut burst) = PostedBurst::new(sources, count) else {
             return self.receive_each(rank, key, (sources, count), receive, met);
@@ -118,7 +126,7 @@ impl Matching {
         } else {
             for number in 0..count {
                 if let Some(message) = self.match_unexpected(rank, MatchKey { source: sources.of(number), ..key }) {
-                    met.push((number, message));
+                    met.push(BurstMatch { number, message });
                     burst.remove(number);
                 }
             }
@@ -137,12 +145,12 @@ impl Matching {
         key: MatchKey,
         (sources, count): (Sources, u32),
         receive: u32,
-        met: &mut Vec<(u32, u32)>,
+        met: &mut Vec<BurstMatch>,
     ) {
         for number in 0..count {
             let key = MatchKey { source: sources.of(number), ..key };
-            if let Some(message) = self.receive(rank, key, (receive, number)) {
-                met.push((number, message));
+            if let Some(message) = self.receive(rank, key, Receive { item: receive, number }) {
+                met.push(BurstMatch { number, message });
             }
         }
     }
@@ -151,7 +159,7 @@ impl Matching {
     #[inline]
     fn match_unexpected(&mut self, rank: u32, key: MatchKey) -> Option<u32> {
         let found = self.find_unexpected(rank, key)?;
-        Some(self.unexpected.take(found).0)
+        Some(self.unexpected.take(found).item)
     }
 
     /// Returns the position of the first message that a receive matches, if there is one.
@@ -262,15 +270,20 @@ mod tests {
                     continue;
                 }
                 if count == 1 {
-                    prop_assert_eq!(matching.receive(1, key, (number, 0)), naive.receive(key, (number, 0)));
+                    let receive = Receive { item: number, number: 0 };
+                    prop_assert_eq!(matching.receive(1, key, receive), naive.receive(key, receive));
                     continue;
                 }
                 let stride = if source.is_some() { stride } else { 0 };
                 let sources = Sources { first: key.source, stride, ranks: RANKS };
                 let mut met = Vec::new();
                 matching.receive_burst(1, key, (sources, count), number, &mut met);
-                let own = |own: u32| Some((own, naive.receive(MatchKey { source: sources.of(own), tag, context }, (number, own))?));
-                prop_assert_eq!(met, (0..count).filter_map(own).collect::<Vec<_>>());
+                let mut own = |own: u32| {
+                    let receive = Receive { item: number, number: own };
+                    let message = naive.receive(MatchKey { source: sources.of(own), tag, context }, receive)?;
+                    Some(BurstMatch { number: own, message })
+                };
+                prop_assert_eq!(met, (0..count).filter_map(&mut own).collect::<Vec<_>>());
             }
             for (queue, searches) in matching.searches.iter().enumerate() {
                 let depths = &naive.depths[queue];

@@ -39,9 +39,16 @@ pub(crate) struct Probes {
     first: Vec<u32>,
     /// Number of waiting probes.
     waiting: u32,
+    /// Whether ranks may probe. Probes do not find compact messages.
+    pub are_possible: bool,
 }
 
 impl Probes {
+    /// Creates the state of ranks that may probe if `are_possible`.
+    pub fn new(are_possible: bool) -> Self {
+        Self { are_possible, ..Self::default() }
+    }
+
     /// Adds a probe that has found a message, and ends later.
     pub fn add(&mut self, probing: Probing) -> u32 {
         self.all.insert(probing)

@@ -65,6 +65,29 @@ pub struct NodeParams {
     pub noisy: bool,
 }
 
+/// Occasion on which the library works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// Call of the program.
+    Call,
+    /// Progress on something that has arrived.
+    Progress,
+}
+
+/// Start of library work in an event that is handled at `now`: from time `from` on, which may be later, in picoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkStart {
+    pub from: u64,
+    pub now: u64,
+}
+
+impl WorkStart {
+    /// Start at the time of the event.
+    pub fn at(now: u64) -> Self {
+        Self { from: now, now }
+    }
+}
+
 /// Work of the progress engine on something that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProgressTask {

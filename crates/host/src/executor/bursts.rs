@@ -7,7 +7,8 @@ use crate::burst::Sources;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::match_key::MatchKey;
-use crate::matching::Receive;
+use crate::matching::{BurstMatch, Receive};
+use crate::processor::{Occasion, WorkStart};
 
 /// Sends of one shape of which some have not been handed over.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ impl Executor {
     ) {
         let place = self.receives.insert(receiving);
         if receiving.left == 1 {
-            return self.post(key, (place, 0), (receiving.rank, receiving.op), now, around);
+            return self.post(key, Receive { item: place, number: 0 }, (receiving.rank, receiving.op), now, around);
         }
         let sources = Sources { first: key.source, stride, ranks: self.placed.node_of.len() as u32 };
         self.post_burst(place, key, (sources, receiving.left), now, around);
@@ -55,10 +56,10 @@ impl Executor {
         around: &mut impl HostContext,
     ) {
         let met = self.matching.receive(rank, key, receive);
-        let from = self.search(rank, now, (id, true));
+        let from = self.search(rank, now, (id, Occasion::Call));
         if let Some(message) = met {
             self.unexpected.take(rank, self.buffered(message));
-            self.meet((message, receive), (from, now), around);
+            self.meet((message, receive), WorkStart { from, now }, around);
         }
     }
 
@@ -102,15 +103,15 @@ impl Executor {
             for number in 0..burst.1 {
                 let key = MatchKey { source: burst.0.of(number), ..key };
                 let id = OpId { rank: op.rank, number: op.number.wrapping_add(number) };
-                self.post(key, (receive, number), (rank, id), now, around);
+                self.post(key, Receive { item: receive, number }, (rank, id), now, around);
             }
             return;
         }
         let mut met = std::mem::take(&mut self.met);
         self.matching.receive_burst(rank, key, burst, receive, &mut met);
-        for (number, message) in met.drain(..) {
+        for BurstMatch { number, message } in met.drain(..) {
             self.unexpected.take(rank, self.buffered(message));
-            self.meet((message, (receive, number)), (now, now), around);
+            self.meet((message, Receive { item: receive, number }), WorkStart::at(now), around);
         }
         self.met = met;
     }
@@ -156,7 +157,7 @@ impl Executor {
     fn needs_more_than_a_call(&self, bytes: u64) -> bool {
         self.waits_for_receiver(bytes)
             || self.credits.is_some()
-            || self.connections.on_demand()
+            || self.nics.connections.on_demand()
             || self.interface.protocol.memory.is_some()
             || self.interface.parts.written(bytes).is_some()
             || self.processors.are_noisy()

@@ -14,7 +14,7 @@ use super::{Executor, PendingSend};
 use crate::context::{ForwardingParams, HostContext};
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
-use crate::processor::ProgressTask;
+use crate::processor::{ProgressTask, WorkStart};
 use crate::trace::Purpose;
 
 /// End of an operation that a rank has not been notified of.
@@ -79,7 +79,7 @@ impl Executor {
     /// time at which it ends.
     pub(super) fn nic_work(&mut self, rank: u32, what: (OpId, Purpose), from: u64, time: u64) -> u64 {
         let source = self.source_of(self.rank(rank), 0);
-        let end = self.interfaces.work(source, from, time);
+        let end = self.nics.parts.work(source, from, time);
         self.trace_latency(rank, what, (end - time, end));
         end
     }
@@ -102,7 +102,7 @@ impl Executor {
             }
             NicStep::End => {
                 let place = self.notified.insert(Notified { op, rank, id });
-                return self.enter_progress(rank, ProgressTask::Notified(place), (now, now), around);
+                return self.enter_progress(rank, ProgressTask::Notified(place), WorkStart::at(now), around);
             }
         };
         self.later(at, op, Event::OnNic(id), now, around);

@@ -2,7 +2,7 @@
 
 use mpi::program::Interval;
 
-use super::{Executor, PendingSend, Rank};
+use super::{Executor, MessageNotes, PendingSend, Rank};
 use crate::connections::ConnectionCounts;
 use crate::credits::Credits;
 use crate::match_key::{ANY_SOURCE, MatchKey};
@@ -14,14 +14,14 @@ use crate::report::{Completed, HostError, Progress, Released, Wait};
 impl Executor {
     /// Returns the progress of the ranks.
     pub fn progress(&self) -> Progress {
-        let is_busy = self.progress.is_busy || !self.pending.is_empty() || !self.queues.is_empty();
+        let is_busy = self.progress.is_busy || !self.pending.is_empty() || !self.nics.queues.is_empty();
         Progress { is_busy, ..self.progress }
     }
 
     /// Returns the time until which nothing happens here unless something arrives, in picoseconds. `u64::MAX`: no event
     /// is pending. `None`: a message waits to be sent, or the programs have not begun.
     pub fn idle_until(&self) -> Option<u64> {
-        let is_idle = !self.progress.is_busy && self.queues.is_empty();
+        let is_idle = !self.progress.is_busy && self.nics.queues.is_empty();
         is_idle.then(|| self.pending.first().unwrap_or(u64::MAX))
     }
 
@@ -89,12 +89,12 @@ impl Executor {
 
     /// Returns the numbers of connections of this executor's ranks and nodes.
     pub fn connections(&self) -> ConnectionCounts {
-        self.connections.counts(self.placed.first(), self.placed.node_of.len() as u32)
+        self.nics.connections.counts(self.placed.first(), self.placed.node_of.len() as u32)
     }
 
     /// Returns the number of memory registrations made, and of messages that needed none.
     pub fn registrations(&self) -> (u64, u64) {
-        self.registrations.counts()
+        self.nics.registrations.counts()
     }
 
     /// Returns the number of operations, and messages or progressions, held at present.
@@ -103,7 +103,7 @@ impl Executor {
         self.sends.len()
             + self.receives.len()
             + self.arrivals.len()
-            + self.completing.len()
+            + self.compact.completing.len()
             + self.probes.len()
             + compact
             + self.group_operations().0
@@ -116,7 +116,7 @@ impl Executor {
         self.sends.places()
             + self.receives.places()
             + self.arrivals.places()
-            + self.completing.places()
+            + self.compact.completing.places()
             + self.probes.places()
             + compact
             + self.group_operations().1
@@ -156,11 +156,11 @@ impl Executor {
 
     /// Notes the times of messages that cross the network from now on.
     pub fn note_messages(&mut self) {
-        self.notes = Some(Default::default());
+        self.records.notes = Some(MessageNotes::default());
     }
 
     /// Returns the released messages, and the arrived ones. Empty unless messages are noted.
     pub fn noted(&self) -> (&[Released], &[Completed]) {
-        self.notes.as_ref().map_or((&[], &[]), |notes| (&notes.0, &notes.1))
+        self.records.notes.as_ref().map_or((&[], &[]), |notes| (&notes.released, &notes.completed))
     }
 }

@@ -53,9 +53,9 @@ use crate::event::{Event, OpId, Pending};
 use crate::flow::{Part, part_of};
 use crate::inbound::{Arrivals, Envelope};
 use crate::local_ranks::LocalRanks;
-use crate::matching::Matching;
+use crate::matching::{BurstMatch, Matching};
 use crate::memory::Memories;
-use crate::nic::{Interfaces, Rooms};
+use crate::nic::{Interfaces, OtherWork, Rooms};
 use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues};
@@ -174,6 +174,79 @@ struct Rank {
     unnotified: u32,
 }
 
+/// Network interfaces of the nodes of an executor.
+#[derive(Debug)]
+struct Nics {
+    parts: Interfaces,
+    rooms: Rooms,
+    connections: Connections,
+    registrations: Registrations,
+    queues: Queues,
+    rails: Rails,
+}
+
+impl Nics {
+    /// Creates the idle interfaces of `nodes` nodes with `ranks` ranks.
+    fn new(of: &NicParams, nodes: usize, ranks: usize) -> Self {
+        let rails = of.rails.count as usize;
+        let sources = nodes * rails;
+        let work = OtherWork {
+            processing: of.matching.on_nic || of.protocol.forwarding.is_some(),
+            fetching: of.connections.fetches(),
+        };
+        Self {
+            parts: Interfaces::new(of.parts, work, sources, rails),
+            rooms: Rooms::new(of.parts.pio_room, of.packet, nodes),
+            connections: Connections::new(of.connections, ranks, sources),
+            registrations: Registrations::new(of.registration, ranks),
+            queues: Queues::new(sources),
+            rails: Rails::new(of.rails, nodes),
+        }
+    }
+}
+
+/// Receives of compact messages (`protocol/compact`).
+#[derive(Debug)]
+struct CompactReceives {
+    /// Whether messages can be compact.
+    are_possible: bool,
+    /// Receives that have not ended, by rank.
+    completing: Completions,
+}
+
+/// Time of an executor, in ticks of the network.
+#[derive(Debug)]
+struct Clock {
+    /// Present tick.
+    tick: u64,
+    /// Earliest tick for which an alarm is set.
+    alarm: u64,
+    /// Alarm set while packets are taken, until `wanted_alarm` returns it.
+    wanted: Option<u64>,
+}
+
+/// Announcement of a message: its tick, and its position in that tick.
+#[derive(Debug)]
+struct Announced {
+    tick: u64,
+    turn: u32,
+}
+
+/// Records of a run, each if requested.
+#[derive(Debug, Default)]
+struct Records {
+    /// Messages that cross the network.
+    notes: Option<MessageNotes>,
+    trace: Option<Box<Trace>>,
+}
+
+/// Released and arrived messages.
+#[derive(Debug, Default)]
+struct MessageNotes {
+    released: Vec<Released>,
+    completed: Vec<Completed>,
+}
+
 /// State of the ranks of some nodes.
 #[derive(Debug)]
 pub struct Executor {
@@ -182,10 +255,7 @@ pub struct Executor {
     programs: Vec<Box<dyn RankProgram>>,
     ranks: Vec<Rank>,
     processors: Processors,
-    interfaces: Interfaces,
-    rooms: Rooms,
-    connections: Connections,
-    registrations: Registrations,
+    nics: Nics,
     sends: Slab<PendingSend>,
     receives: Slab<PendingRecv>,
     /// Ends of operations on interfaces that ranks have not been notified of.
@@ -193,99 +263,66 @@ pub struct Executor {
     /// Bursts of sends of which some have not been handed over.
     bursts: Slab<SendBurst>,
     /// Messages that a burst of receives has matched as it was posted. Kept to avoid allocation.
-    met: Vec<(u32, u32)>,
+    met: Vec<BurstMatch>,
     arrivals: Arrivals,
-    /// Receives of compact messages that have not ended, by rank.
-    completing: Completions,
+    compact: CompactReceives,
     matching: Matching,
     probes: Probes,
     unexpected: UnexpectedBytes,
     credits: Option<Credits>,
-    /// Credits that have come back and still pass the interface: the local rank, and the source of the credit.
-    returning: Slab<(u32, u32)>,
     memories: Memories,
     pending: Pending,
-    queues: Queues,
-    rails: Rails,
     /// Messages in transit, if the network carries them whole.
     transit: Option<Transit>,
     /// Members of groups whose operations switches carry out, if there are any.
     groups: Option<Box<groups::Memberships>>,
-    /// Whether messages can be compact (`protocol/compact`).
-    compact: bool,
-    /// Whether ranks may probe: probes do not find compact messages.
-    may_probe: bool,
     ready: Box<Ready>,
     /// Buffer for operations that start, which is removed while in use.
     starting: Option<Box<Ready>>,
-    /// Present tick of the network.
-    tick: u64,
-    /// Earliest tick for which an alarm is set.
-    alarm: u64,
-    /// Tick of the last message that was announced to another executor, and its position in that tick.
-    announced: (u64, u32),
-    /// Alarm set while packets are taken, until `wanted_alarm` returns it.
-    wanted: Option<u64>,
+    clock: Clock,
+    /// Last message that was announced to another executor.
+    announced: Announced,
     progress: Progress,
     /// Sends that have started, less receives.
     unmatched: i64,
     /// First error, by rank.
     error: Option<HostError>,
-    /// Messages that cross the network, if they are noted.
-    notes: Option<(Vec<Released>, Vec<Completed>)>,
-    /// Trace of the ranks, if requested.
-    trace: Option<Box<Trace>>,
+    records: Records,
 }
 
 impl Executor {
     /// Creates the ranks of some nodes, before they start.
     pub fn new(programs: &Arc<dyn Programs>, interface: NicParams, placed: LocalRanks) -> Self {
         let ranks = placed.ranks().len();
-        let sources = placed.nodes() * interface.rails.count as usize;
         Self {
             programs: placed.ranks().iter().map(|&rank| Arc::clone(programs).rank(rank)).collect(),
             ranks: vec![Rank::default(); ranks],
             processors: Processors::new(interface.processor, ranks),
-            interfaces: Interfaces::new(
-                interface.parts,
-                (interface.matching.on_nic || interface.protocol.forwarding.is_some(), interface.connections.fetches()),
-                (sources, interface.rails.count as usize),
-            ),
-            rooms: Rooms::new(interface.parts.pio_room, interface.packet, placed.nodes()),
-            connections: Connections::new(interface.connections, ranks, sources),
-            registrations: Registrations::new(interface.registration, ranks),
+            nics: Nics::new(&interface, placed.nodes(), ranks),
             sends: Slab::default(),
             receives: Slab::default(),
             notified: Slab::default(),
             bursts: Slab::default(),
             met: Vec::new(),
             arrivals: Arrivals::default(),
-            completing: Completions::new(ranks),
+            compact: CompactReceives { are_possible: false, completing: Completions::new(ranks) },
             matching: Matching::new(ranks),
-            probes: Probes::default(),
+            probes: Probes::new(programs.may_probe()),
             unexpected: UnexpectedBytes::new(ranks),
             credits: interface.protocol.eager_credits.map(Credits::new),
-            returning: Slab::default(),
             memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
             pending: Pending::default(),
-            queues: Queues::new(sources),
-            rails: Rails::new(interface.rails, placed.nodes()),
             transit: None,
             groups: None,
-            compact: false,
-            may_probe: programs.may_probe(),
             ready: Box::default(),
             starting: Some(Box::default()),
-            tick: 0,
-            announced: (u64::MAX, 0),
-            alarm: u64::MAX,
-            wanted: None,
+            clock: Clock { tick: 0, alarm: u64::MAX, wanted: None },
+            announced: Announced { tick: u64::MAX, turn: 0 },
             // Until they begin, something is to happen by itself.
             progress: Progress { open: ranks as u64, is_busy: true, ..Progress::default() },
             unmatched: 0,
             error: None,
-            notes: None,
-            trace: None,
+            records: Records::default(),
             interface,
             placed,
         }
@@ -303,7 +340,7 @@ impl Executor {
     pub fn begin(&mut self, tick: u64, around: &mut impl HostContext) {
         let now = self.come_to(tick);
         self.progress.is_busy = false;
-        self.compact = self.has_compact();
+        self.compact.are_possible = self.has_compact();
         for rank in 0..self.programs.len() as u32 {
             let begun = self.programs[rank as usize].begin(now, self.ready.issue());
             self.take_issued(rank, begun);
@@ -320,18 +357,18 @@ impl Executor {
     /// Returns the tick of an alarm that taking a packet has set. Must be called after `next`.
     #[inline]
     pub fn wanted_alarm(&mut self) -> Option<u64> {
-        self.wanted.take()
+        self.clock.wanted.take()
     }
 
     /// Returns the next packet of a source: round robin over its messages, the first that may be sent. `may_send`
     /// decides by the destination and the bytes of the packet. `None`: there is none.
     #[inline]
     pub fn next_of(&mut self, source: usize, tick: u64, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
-        let mut taken = self.queues.take(source, self.interface.packet, self.interface.pace, may_send)?;
+        let mut taken = self.nics.queues.take(source, self.interface.packet, self.interface.pace, may_send)?;
         if taken.message.dst == Outgoing::GROUP {
             self.give_group_packet(source, &mut taken);
         }
-        if self.interfaces.sending {
+        if self.nics.parts.sending {
             self.pass_sending(source, &mut taken);
         }
         if taken.in_room {
@@ -362,13 +399,13 @@ impl Executor {
         let (source, part) = part_of(flow_id);
         let arrived = match part {
             Part::Answer => Some(Event::Answered(mark)),
-            Part::Credit => Some(self.credit_returns((self.placed.local_rank(mark), source))),
+            Part::Credit => self.credit_returns(self.placed.local_rank(mark), source),
             Part::Placed => Some(Event::Packet(mark)),
             Part::Numbered => self.arrivals.find(source, mark).map(Event::Packet),
         };
         debug_assert!(arrived.is_some(), "a packet of a message that was not announced");
         if let Some(arrived) = arrived {
-            let (at, op) = if self.interfaces.receiving {
+            let (at, op) = if self.nics.parts.receiving {
                 self.pass_receiving(arrived, (rail, bytes), now)
             } else {
                 (now, NOBODY)
@@ -382,8 +419,8 @@ impl Executor {
     pub fn alarm(&mut self, tick: u64, around: &mut impl HostContext) {
         let now = self.come_to(tick);
         self.catch_up(now, around);
-        if self.alarm <= tick {
-            self.alarm = u64::MAX;
+        if self.clock.alarm <= tick {
+            self.clock.alarm = u64::MAX;
         }
         if let Some(first) = self.pending.first() {
             self.set_alarm(first, around);
@@ -425,7 +462,7 @@ impl Executor {
     /// Advances to a tick of the network. Returns its time in picoseconds.
     #[inline]
     fn come_to(&mut self, tick: u64) -> u64 {
-        self.tick = tick;
+        self.clock.tick = tick;
         tick.saturating_mul(self.interface.tick)
     }
 
@@ -454,8 +491,8 @@ impl Executor {
     #[inline]
     fn set_alarm(&mut self, at: u64, around: &mut impl HostContext) {
         let tick = at.div_ceil(self.interface.tick);
-        if tick > self.tick && tick < self.alarm {
-            self.alarm = tick;
+        if tick > self.clock.tick && tick < self.clock.alarm {
+            self.clock.alarm = tick;
             around.alarm(tick);
         }
     }

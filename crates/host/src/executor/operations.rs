@@ -13,7 +13,7 @@ impl Executor {
     /// Takes the operations that the program of a local rank has issued.
     #[inline]
     pub(super) fn take_issued(&mut self, rank: u32, issued: Result<Notify, ProgramError>) {
-        if self.trace.is_some() {
+        if self.records.trace.is_some() {
             self.trace_issued();
         }
         let own = &mut self.ranks[rank as usize];
@@ -23,7 +23,7 @@ impl Executor {
         }
         match issued {
             // A trace notes the operations to which each end leads.
-            Ok(notify) => own.notify_last = notify == Notify::Last && self.trace.is_none(),
+            Ok(notify) => own.notify_last = notify == Notify::Last && self.records.trace.is_none(),
             Err(error) => self.fail(HostError::Program { rank: self.rank(rank), error }),
         }
     }
@@ -58,7 +58,7 @@ impl Executor {
 
     /// Starts an operation of a local rank.
     pub(super) fn start(&mut self, rank: u32, op: &Op, now: u64, around: &mut impl HostContext) {
-        if op.count > 1 && (self.processors.has_pending_progress(rank) || self.trace.is_some()) {
+        if op.count > 1 && (self.processors.has_pending_progress(rank) || self.records.trace.is_some()) {
             // The first call of a burst lets the library run deferred progress tasks. Traced operations are recorded
             // separately.
             let (first, rest) = self.split(*op);

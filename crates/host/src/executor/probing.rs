@@ -13,6 +13,7 @@ use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
 use crate::match_key::{ANY_SOURCE, MatchKey};
 use crate::probes::Probing;
+use crate::processor::{Occasion, WorkStart};
 use crate::trace::Purpose;
 
 impl Executor {
@@ -31,12 +32,12 @@ impl Executor {
         let key = MatchKey { source: from.unwrap_or(ANY_SOURCE), tag, context };
         let found = self.matching.probe(rank, key);
         let from = if waits { now } else { self.poll_work(rank, op, now) };
-        let from = self.search(rank, from, (op, true));
+        let from = self.search(rank, from, (op, Occasion::Call));
         let probing = Probing::new(op, (rank, id), key);
         match found {
             Some(message) => {
                 let place = self.probes.add(probing);
-                self.probe_finds(place, message, (from, now), around);
+                self.probe_finds(place, message, WorkStart { from, now }, around);
             }
             None if waits => self.probes.wait(probing, self.ranks.len()),
             None => {
@@ -55,21 +56,27 @@ impl Executor {
         }
     }
 
-    /// Lets the waiting probes of a rank find an unexpected message. `from` has the time from which the library knows
+    /// Lets the waiting probes of a rank find an unexpected message. `start` has the time from which the library knows
     /// of the message.
     #[inline]
-    pub(super) fn probes_find(&mut self, message: u32, key: MatchKey, from: (u64, u64), around: &mut impl HostContext) {
+    pub(super) fn probes_find(&mut self, message: u32, key: MatchKey, start: WorkStart, around: &mut impl HostContext) {
         let rank = self.arrivals[message].rank;
         while let Some(place) = self.probes.next_for(rank, key) {
             let op = self.probes.get(place).op;
             self.trace_met(rank, op.number, self.arrivals[message].send());
-            self.trace_latency(rank, (op, Purpose::Probe), (from.1, from.1));
-            self.probe_finds(place, message, from, around);
+            self.trace_latency(rank, (op, Purpose::Probe), (start.now, start.now));
+            self.probe_finds(place, message, start, around);
         }
     }
 
     /// Lets a probe find a message from time `from` on, which may be later than now.
-    fn probe_finds(&mut self, place: u32, message: u32, (from, now): (u64, u64), around: &mut impl HostContext) {
+    fn probe_finds(
+        &mut self,
+        place: u32,
+        message: u32,
+        WorkStart { from, now }: WorkStart,
+        around: &mut impl HostContext,
+    ) {
         let Inbound { envelope: Envelope { source, tag, bytes, .. }, ready_at, rank, .. } = self.arrivals[message];
         let probing = self.probes.get(place);
         probing.found = Some(Matched { source, tag, bytes });

@@ -5,19 +5,19 @@ use super::{Executor, PendingSend};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
-use crate::processor::ProgressTask;
+use crate::processor::{Occasion, ProgressTask, WorkStart};
 use crate::registration::BufferUse;
 use crate::trace::Purpose;
 
 impl Executor {
-    /// Schedules a progress task of the library of a local rank: from time `from` on, which may be later than now, or when
-    /// the rank is inside the library. Progress tasks of the interface do not wait for that.
+    /// Schedules a progress task of the library of a local rank: from `start` on, or when the rank is inside the
+    /// library. Progress tasks of the interface do not wait for that.
     #[inline]
     pub(super) fn enter_progress(
         &mut self,
         rank: u32,
         task: ProgressTask,
-        (from, now): (u64, u64),
+        start: WorkStart,
         around: &mut impl HostContext,
     ) {
         let by_nic = self.interface.matching.on_nic
@@ -28,16 +28,11 @@ impl Executor {
         if self.processors.must_defer_progress(rank) && !by_nic && !self.forwards_progress(task) {
             return self.processors.defer_progress(rank, task);
         }
-        self.run_progress_task(rank, task, (from, now), around);
+        self.run_progress_task(rank, task, start, around);
     }
 
-    fn run_progress_task(
-        &mut self,
-        rank: u32,
-        task: ProgressTask,
-        (from, now): (u64, u64),
-        around: &mut impl HostContext,
-    ) {
+    fn run_progress_task(&mut self, rank: u32, task: ProgressTask, start: WorkStart, around: &mut impl HostContext) {
+        let WorkStart { from, now } = start;
         match task {
             ProgressTask::Admit(message) => self.admit(message, now, around),
             ProgressTask::Complete(message) => {
@@ -81,7 +76,7 @@ impl Executor {
                 let at = self.reaction_work(rank, (op, Purpose::Fetched), from, work);
                 self.later(at, op, Event::Fetched(send), now, around);
             }
-            ProgressTask::Write(send) => self.go_on_writing(send, (from, now), around),
+            ProgressTask::Write(send) => self.go_on_writing(send, start, around),
             ProgressTask::Data(send) => {
                 let at = self.sending_data(rank, send, from);
                 self.later(at, self.sends[send].op, Event::Data(send), now, around);
@@ -113,7 +108,7 @@ impl Executor {
     /// Returns the registration time of a rendezvous message. 0 if it uses the protocol only for lack of a credit: its
     /// data are copied.
     fn registration_of(&mut self, rank: u32, buffer: BufferUse, bytes: u64) -> u64 {
-        if self.waits_for_receiver(bytes) { self.registrations.register(rank, buffer, bytes) } else { 0 }
+        if self.waits_for_receiver(bytes) { self.nics.registrations.register(rank, buffer, bytes) } else { 0 }
     }
 
     /// Returns the time at which the copy of a message within a node begins that was matched at `from`.
@@ -136,14 +131,14 @@ impl Executor {
         let work = self.interface.receive_overhead + self.interface.sending(bytes);
         let at = self.reaction_work(rank, (op, Purpose::Data), from, work);
         if self.interface.parts.written(bytes).is_some() {
-            self.begin_writing(send, (at, false));
+            self.begin_writing(send, at, Occasion::Progress);
         }
         at
     }
 
-    /// Charges a search of a rank's queue, in a call or as a progress task. Returns the time at which it ends.
+    /// Charges a search of a rank's queue. Returns the time at which it ends.
     #[inline]
-    pub(super) fn search(&mut self, rank: u32, now: u64, what: (OpId, bool)) -> u64 {
+    pub(super) fn search(&mut self, rank: u32, now: u64, what: (OpId, Occasion)) -> u64 {
         match self.interface.matching.per_entry {
             0 => now,
             per_entry => self.search_for(rank, now, what, per_entry.saturating_mul(u64::from(self.matching.looked_at))),
@@ -151,15 +146,14 @@ impl Executor {
     }
 
     /// `search` for a search that takes `time`.
-    fn search_for(&mut self, rank: u32, now: u64, (op, in_call): (OpId, bool), time: u64) -> u64 {
+    fn search_for(&mut self, rank: u32, now: u64, (op, occasion): (OpId, Occasion), time: u64) -> u64 {
         match (time, self.interface.matching.on_nic) {
             (0, _) => now,
             (_, true) => {
                 let source = self.source_of(self.rank(rank), 0);
-                self.interfaces.work(source, now, time)
+                self.nics.parts.work(source, now, time)
             }
-            (_, false) if in_call => self.call_work(rank, (op, Purpose::Search), now, time),
-            (_, false) => self.reaction_work(rank, (op, Purpose::Search), now, time),
+            (_, false) => self.library_work(occasion, rank, (op, Purpose::Search), now, time),
         }
     }
 
@@ -167,7 +161,7 @@ impl Executor {
     #[inline]
     pub(super) fn run_pending_progress(&mut self, rank: u32, now: u64, around: &mut impl HostContext) {
         while let Some(task) = self.processors.next_pending_progress(rank) {
-            self.run_progress_task(rank, task, (now, now), around);
+            self.run_progress_task(rank, task, WorkStart::at(now), around);
         }
     }
 
@@ -181,7 +175,7 @@ impl Executor {
                 self.trace_resumed(rank);
                 self.start(rank, &op, now, around);
             } else if let Some(task) = self.processors.next_pending_progress(rank) {
-                self.run_progress_task(rank, task, (now, now), around);
+                self.run_progress_task(rank, task, WorkStart::at(now), around);
             } else {
                 return;
             }

@@ -4,18 +4,18 @@ use mpi::program::Action;
 
 use super::Executor;
 use crate::event::OpId;
-use crate::processor::Accepted;
+use crate::processor::{Accepted, Occasion};
 use crate::trace::{Carriage, Kind, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
 
 impl Executor {
     /// Starts recording the activity of ranks. Must be called before they begin.
     pub fn trace(&mut self) {
-        self.trace = Some(Box::new(Trace::new(self.ranks.len())));
+        self.records.trace = Some(Box::new(Trace::new(self.ranks.len())));
     }
 
     /// Returns the ranks of this executor, by local rank, and their trace. `None`: no trace was requested.
     pub fn traced(&self) -> Option<(&[u32], &Trace)> {
-        Some((self.placed.ranks(), self.trace.as_deref()?))
+        Some((self.placed.ranks(), self.records.trace.as_deref()?))
     }
 
     /// Accepts library work of a local rank in a call. Returns the time at which it ends.
@@ -34,33 +34,41 @@ impl Executor {
         end
     }
 
+    /// Accepts library work of a local rank. Returns the time at which it ends.
+    pub(super) fn library_work(&mut self, on: Occasion, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
+        match on {
+            Occasion::Call => self.call_work(rank, what, now, work),
+            Occasion::Progress => self.reaction_work(rank, what, now, work),
+        }
+    }
+
     /// Records the operations that a program has issued, each of a burst separately.
     #[cold]
     pub(super) fn trace_issued(&mut self) {
         let ranks = self.placed.node_of.len() as u32;
         let issued = self.ready.replace(|op| Self::each_of(op, ranks));
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = &mut self.records.trace {
             trace.issued(issued);
         }
     }
 
     #[inline]
     pub(super) fn trace_postponed(&mut self, rank: u32) {
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = &mut self.records.trace {
             trace.postponed(rank);
         }
     }
 
     #[inline]
     pub(super) fn trace_resumed(&mut self, rank: u32) {
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = &mut self.records.trace {
             trace.resumed(rank);
         }
     }
 
     #[inline]
     pub(super) fn trace_started(&mut self, rank: u32, number: u32, action: &Action, now: u64) {
-        let Some(trace) = &mut self.trace else { return };
+        let Some(trace) = &mut self.records.trace else { return };
         match *action {
             Action::Calc { .. } | Action::Kernel { .. } => trace.started(rank, now, Kind::Calc),
             Action::Recv { .. } => trace.started(rank, now, Kind::Recv),
@@ -75,21 +83,21 @@ impl Executor {
 
     #[inline]
     pub(super) fn trace_ended(&mut self, rank: u32, number: u32, now: u64) {
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = &mut self.records.trace {
             trace.ended(rank, number, now);
         }
     }
 
     #[inline]
     pub(super) fn trace_group(&mut self, rank: u32, number: u32, which: (u32, u32)) {
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = &mut self.records.trace {
             trace.in_group(rank, number, which);
         }
     }
 
     #[inline]
     pub(super) fn trace_met(&mut self, rank: u32, number: u32, message: OpId) {
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = &mut self.records.trace {
             trace.met(rank, number, message);
         }
     }
@@ -97,7 +105,7 @@ impl Executor {
     /// Records the last accepted work of a local rank's processor, which is for an operation and ends at `end`.
     #[inline]
     pub(super) fn trace_work(&mut self, rank: u32, (op, purpose): (OpId, Purpose), end: u64) {
-        let Some(trace) = &mut self.trace else { return };
+        let Some(trace) = &mut self.records.trace else { return };
         let Accepted { begin, work, beside } = self.processors.accepted();
         let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank as usize]);
         trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work, beside });
@@ -106,14 +114,14 @@ impl Executor {
     /// Records work for an operation beside the processor of a local rank.
     #[inline]
     pub(super) fn trace_latency(&mut self, rank: u32, (op, purpose): (OpId, Purpose), (begin, end): (u64, u64)) {
-        let Some(trace) = &mut self.trace else { return };
+        let Some(trace) = &mut self.records.trace else { return };
         let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank as usize]);
         trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work: end - begin, beside: true });
     }
 
     #[inline]
     pub(super) fn trace_calc_until(&mut self, rank: u32, end: u64) {
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = &mut self.records.trace {
             trace.calc_until(rank, end);
         }
     }
@@ -121,7 +129,7 @@ impl Executor {
     /// Records that a part of a message is handed over.
     #[inline]
     pub(super) fn trace_hand_over(&mut self, message: OpId, part: TracedPart, at: u64, by: Carriage) {
-        let Some(trace) = &mut self.trace else { return };
+        let Some(trace) = &mut self.records.trace else { return };
         let message = (message.rank, message.number);
         trace.flight(TracedFlight { message, part, arrived: false, at, by: Some(by) });
     }
@@ -129,7 +137,7 @@ impl Executor {
     /// Records that a part of a message has arrived completely and has passed the interface.
     #[inline]
     pub(super) fn trace_arrival(&mut self, message: OpId, part: TracedPart, at: u64) {
-        let Some(trace) = &mut self.trace else { return };
+        let Some(trace) = &mut self.records.trace else { return };
         let message = (message.rank, message.number);
         trace.flight(TracedFlight { message, part, arrived: true, at, by: None });
     }

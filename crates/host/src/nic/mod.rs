@@ -94,6 +94,15 @@ struct Interface {
     processor_free_at: u64,
 }
 
+/// Work of interfaces beside passing packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OtherWork {
+    /// Whether a processor of the interface works on messages.
+    pub processing: bool,
+    /// Whether the interface fetches the state of connections.
+    pub fetching: bool,
+}
+
 /// Interfaces of an executor's nodes, one for each rail, by source. Empty if there are no parts.
 #[derive(Debug)]
 pub(crate) struct Interfaces {
@@ -109,14 +118,13 @@ pub(crate) struct Interfaces {
 }
 
 impl Interfaces {
-    /// Creates the idle interfaces of `sources` sources. They have a processor if `processing`, and fetch the state of
-    /// connections if `fetching`.
-    pub fn new(parts: PartParams, (processing, fetching): (bool, bool), (sources, rails): (usize, usize)) -> Self {
+    /// Creates the idle interfaces of `sources` sources, of which a node has `rails`.
+    pub fn new(parts: PartParams, work: OtherWork, sources: usize, rails: usize) -> Self {
         let bus = !parts.bus.is_free();
         let from_memory = parts.pio.is_some() || parts.dma.engines > 0;
         let (sending, receiving) =
-            (bus || from_memory || fetching || !parts.send_gap.is_free(), bus || !parts.receive_gap.is_free());
-        let sources = if sending || receiving || processing { sources } else { 0 };
+            (bus || from_memory || work.fetching || !parts.send_gap.is_free(), bus || !parts.receive_gap.is_free());
+        let sources = if sending || receiving || work.processing { sources } else { 0 };
         let engines = Engines::new(&parts.dma, sources);
         Self { parts, all: vec![Interface::default(); sources], engines, rails: rails.max(1), sending, receiving }
     }
@@ -172,7 +180,7 @@ mod tests {
         // Would catch a separate bus for each rail if there is one for all, and one that nodes share.
         let run = |of_node| {
             let bus = BusParams { per_byte: PerByte::of(2), per_packet: 50, shared: false, of_node };
-            let mut all = Interfaces::new(PartParams { bus, ..PartParams::NONE }, (false, false), (4, 2));
+            let mut all = Interfaces::new(PartParams { bus, ..PartParams::NONE }, OtherWork::default(), 4, 2);
             let packet = Fragment { bytes: 100, is_first: true, is_last: true };
             let sent = [0, 1, 2, 3].map(|source| all.send(source, &packet, Passage::whole(10)).tail);
             let received = [1, 0].map(|source| all.receive(source, &packet, Passage::whole(10)).tail);

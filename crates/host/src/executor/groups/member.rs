@@ -1,6 +1,7 @@
 //! Member of a group: its operations, and the progress of its sends.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::early::Early;
 use super::operation::{GroupOp, Work};
@@ -31,8 +32,8 @@ pub(super) struct Member {
     pub early: Early,
     /// Segment before which everything has been handed to the interface.
     pub released: u32,
-    /// Latest time, in picoseconds, and latest tick of a handing over of these segments.
-    pub released_at: (u64, u64),
+    /// Latest handing over of these segments.
+    pub released_at: HandOver,
     /// Segment before which the network has taken everything.
     pub taken: u32,
     /// Whether a segment waits in the interface's queue. At most one waits, so that the groups and messages of a node
@@ -45,6 +46,15 @@ pub(super) struct Member {
     pub under_way: VecDeque<(u32, bool)>,
     /// Acknowledgements that wait in the interface's queue.
     pub acknowledgements: VecDeque<u32>,
+}
+
+/// Time of a handing over of segments to the interface.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HandOver {
+    /// Time in picoseconds.
+    pub now: u64,
+    /// Tick of the network.
+    pub tick: u64,
 }
 
 /// Next step of a member's sends.
@@ -73,7 +83,7 @@ impl Member {
             finished: Ranges::new(0),
             early: Early::default(),
             released: 0,
-            released_at: (0, 0),
+            released_at: HandOver::default(),
             taken: 0,
             is_queued: false,
             streams: VecDeque::new(),
@@ -133,7 +143,7 @@ impl Member {
             return Some(Release::Sent(op.place));
         }
         let item = op.shape.items.item_of(from);
-        let (begin, mut to) = op.shape.items.range(item);
+        let Range { start: begin, end: mut to } = op.shape.items.range(item);
         if op.shape.work != Work::Copy {
             let room = ahead_of(self.finished.front().wrapping_add(params.window.max(1)), op.first.wrapping_add(from));
             to = to.min(from.saturating_add(u32::try_from(room).unwrap_or(0)));

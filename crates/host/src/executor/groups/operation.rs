@@ -1,5 +1,6 @@
 //! Operation in the switches, as one of its members sees it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use mpi::collectives::Operation;
@@ -22,12 +23,12 @@ pub(super) enum Items {
 }
 
 impl Items {
-    /// Returns the segments of an item, as a half-open range.
+    /// Returns the segments of an item.
     #[inline]
-    pub fn range(&self, item: u32) -> (u32, u32) {
+    pub fn range(&self, item: u32) -> Range<u32> {
         match self {
-            Self::Even(each) => (item * each, (item + 1) * each),
-            Self::Uneven(ends) => (if item == 0 { 0 } else { ends[item as usize - 1] }, ends[item as usize]),
+            Self::Even(each) => item * each..(item + 1) * each,
+            Self::Uneven(ends) => item.checked_sub(1).map_or(0, |before| ends[before as usize])..ends[item as usize],
         }
     }
 
@@ -131,13 +132,13 @@ impl Cut {
         bytes.div_ceil(u64::from(self.packet)).max(1)
     }
 
-    /// Returns the bytes of a half-open range of segments of an item of `all` bytes.
+    /// Returns the bytes of a range of segments of an item of `all` bytes.
     #[inline]
-    pub fn bytes(self, all: u64, (from, to): (u32, u32)) -> u64 {
+    pub fn bytes(self, all: u64, Range { start, end }: Range<u32>) -> u64 {
         let packet = u64::from(self.packet);
         match all {
             0 => u64::from(self.control),
-            _ => (u64::from(to) * packet).min(all) - (u64::from(from) * packet).min(all),
+            _ => (u64::from(end) * packet).min(all) - (u64::from(start) * packet).min(all),
         }
     }
 }
@@ -161,7 +162,7 @@ impl Shape {
         let work = Work::of(call.operation);
         let count = items_of(call, group);
         if let Some((_, items)) = known.as_ref().filter(|known| known.0 == *call) {
-            return Ok(Self { work, segments: items.range(count - 1).1, items: items.clone() });
+            return Ok(Self { work, segments: items.range(count - 1).end, items: items.clone() });
         }
         let each = |item| cut.segments(item_bytes(call, group, item));
         let segments: u64 = (0..count).map(each).sum();
@@ -215,10 +216,12 @@ pub(super) struct GroupOp {
     /// Number of its first segment.
     pub first: u32,
     pub shape: Shape,
-    /// Segments of the member's item, counted from the operation's first, as a half-open range.
-    pub own: (u32, u32),
-    /// Bytes that the member sends, and bytes that it receives.
-    pub bytes: (u64, u64),
+    /// Segments of the member's item, counted from the operation's first.
+    pub own: Range<u32>,
+    /// Bytes that the member sends.
+    pub outgoing: u64,
+    /// Bytes that the member receives.
+    pub incoming: u64,
     /// Whether the operation is a stream.
     pub is_stream: bool,
     /// Whether its send overhead has passed.
@@ -258,24 +261,25 @@ impl GroupOp {
         let (rank, segments) = (group.ranks[member as usize], shape.segments);
         let is_copied = shape.work == Work::Copy;
         let own = match shape.work {
-            Work::ForAll => (0, 0),
+            Work::ForAll => 0..0,
             _ if is_of_members(call.operation) => shape.items.range(member),
-            _ if call.root == rank => (0, segments),
-            _ => (0, 0),
+            _ if call.root == rank => 0..segments,
+            _ => 0..0,
         };
-        let part = if own == (0, 0) { 0 } else { item_bytes(&call, group, member) };
+        let part = if own == (0..0) { 0 } else { item_bytes(&call, group, member) };
         let all: u64 = match is_of_members(call.operation) {
             true => (0..group.ranks.len() as u32).map(|item| item_bytes(&call, group, item)).sum(),
             false => item_bytes(&call, group, 0),
         };
-        let (bytes, missing) = match shape.work {
-            Work::ForAll => ((all, all), segments),
-            Work::Copy => ((part, all - part), segments - (own.1 - own.0)),
-            Work::ForOne => ((all - part, part), own.1 - own.0),
+        let (outgoing, incoming, missing) = match shape.work {
+            Work::ForAll => (all, all, segments),
+            Work::Copy => (part, all - part, segments - (own.end - own.start)),
+            Work::ForOne => (all - part, part, own.end - own.start),
         };
         let mut got = Ranges::new(first);
-        if shape.work == Work::Copy && own.0 < own.1 {
-            got.add(first.wrapping_add(own.0), first.wrapping_add(own.1));
+        let begin = first.wrapping_add(own.start);
+        if shape.work == Work::Copy && !own.is_empty() {
+            got.add(begin, first.wrapping_add(own.end));
         }
         Self {
             is_stream: is_stream(&call, params),
@@ -284,7 +288,8 @@ impl GroupOp {
             first,
             shape,
             own,
-            bytes,
+            outgoing,
+            incoming,
             handed: false,
             is_let_in: is_copied,
             has_waited: false,
@@ -293,7 +298,7 @@ impl GroupOp {
             got,
             complete: false,
             ended: false,
-            acknowledged: first.wrapping_add(own.0),
+            acknowledged: begin,
             written: None,
             written_at: 0,
             handed_bytes: 0,
@@ -317,7 +322,7 @@ impl GroupOp {
     /// last.
     #[inline]
     pub fn next_sent(&self, segment: u32) -> u32 {
-        let (from, to) = self.own;
+        let Range { start: from, end: to } = self.own;
         match self.shape.work {
             Work::Copy if segment < to => segment.max(from),
             Work::Copy => self.shape.segments,
@@ -330,14 +335,14 @@ impl GroupOp {
     pub fn gets_any(&self) -> bool {
         match self.shape.work {
             Work::ForAll => true,
-            Work::Copy => self.own.1 - self.own.0 < self.shape.segments,
-            Work::ForOne => self.own.0 < self.own.1,
+            Work::Copy => self.own.end - self.own.start < self.shape.segments,
+            Work::ForOne => !self.own.is_empty(),
         }
     }
 
     /// Returns whether the member receives a segment.
     pub fn gets(&self, segment: u32) -> bool {
-        let is_own = (self.own.0..self.own.1).contains(&segment);
+        let is_own = self.own.contains(&segment);
         match self.shape.work {
             Work::ForAll => true,
             Work::Copy => !is_own,

@@ -26,8 +26,8 @@ impl Memberships {
             return Fragment { bytes, is_first: false, is_last: false };
         };
         let items = &own.ops[place].shape.items;
-        let (begin, end) = items.range(items.item_of(segment));
-        Fragment { bytes, is_first: segment == begin, is_last: segment + 1 == end }
+        let item = items.range(items.item_of(segment));
+        Fragment { bytes, is_first: segment == item.start, is_last: segment + 1 == item.end }
     }
 
     /// Returns whether arriving segments of an operation are as expected, all of one item.
@@ -67,7 +67,7 @@ impl Memberships {
             own.finished.add(run.from, run.to);
         }
         let acknowledged = (op.shape.work == Work::ForOne).then(|| {
-            let (known, end) = (op.got.end_of(op.acknowledged), op.first.wrapping_add(op.own.1));
+            let (known, end) = (op.got.end_of(op.acknowledged), op.first.wrapping_add(op.own.end));
             let more = known.wrapping_sub(op.acknowledged);
             let is_told = more >= (window / 2).max(1) || (known == end && more > 0);
             is_told.then(|| {
@@ -93,7 +93,7 @@ impl Memberships {
         let is_right = op.shape.work == Work::ForOne && (arrival.contributions, arrival.value) == (1, wanted);
         self.verified &= is_right;
         debug_assert!(is_right, "{arrival:?} is not of the member that the result is for");
-        let begin = op.first.wrapping_add(op.shape.items.range(item).0);
+        let begin = op.first.wrapping_add(op.shape.items.range(item).start);
         own.finished.add(begin, arrival.segment.wrapping_add(1));
     }
 }
@@ -117,7 +117,7 @@ impl Executor {
             GroupWork::CombineFor { .. } => self.progress.combining -= others,
         }
         let packet = PassingPacket { member, arrival };
-        match self.interfaces.receiving {
+        match self.nics.parts.receiving {
             true => self.pass_group(node, packet, now, around),
             false => self.take_arrival(&packet, now, around),
         }
@@ -132,7 +132,7 @@ impl Executor {
         let op = OpId { rank: own.members[packet.member as usize].of, number: own.arrived[node] };
         let place = own.passing.insert(packet);
         let at = Passage { head: now.saturating_sub(self.on_link(fragment.bytes)), tail: now };
-        let at = self.interfaces.receive(node, &fragment, at).tail;
+        let at = self.nics.parts.receive(node, &fragment, at).tail;
         self.later(at, op, Event::GroupPassed(place), now, around);
     }
 
@@ -193,9 +193,9 @@ impl Executor {
             // All segments of a run belong to one item.
             let (from, to) = (run.from.wrapping_sub(op.first), run.to.wrapping_sub(op.first));
             let item = op.shape.items.item_of(from);
-            let begin = op.shape.items.range(item).0;
+            let begin = op.shape.items.range(item).start;
             let all = item_bytes(&op.call, own.groups.get(at.group), item);
-            let bytes = cut_of(&self.interface, &op.call).bytes(all, (from - begin, to.saturating_sub(begin)));
+            let bytes = cut_of(&self.interface, &op.call).bytes(all, from - begin..to.saturating_sub(begin));
             let rank = at.rank;
             self.unexpected.take(rank, bytes);
             self.take_run(member, &run, now, around);

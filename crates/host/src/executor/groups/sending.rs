@@ -1,7 +1,7 @@
 //! Segments from the interface to the network.
 
 use super::Memberships;
-use super::member::Release;
+use super::member::{HandOver, Release};
 use super::operation::{Work, item_bytes, rank_of};
 use super::starting::cut_of;
 use crate::context::{GroupPacket, GroupWork, HostContext, Outgoing};
@@ -10,29 +10,28 @@ use crate::executor::Executor;
 use crate::flow::{Part, flow_of};
 use crate::groups::contribution;
 use crate::nic::{Interfaces, Stream};
-use crate::processor::ProgressTask;
+use crate::processor::{ProgressTask, WorkStart};
 use crate::queues::{self, Taken};
 
 /// Flag of an acknowledgement in a mark. The other bits are the member.
 const ACKNOWLEDGEMENT: u32 = 1 << 31;
 
 impl Memberships {
-    /// Hands segments of an item to the interface. With the first one, the item arrives there as a message.
-    fn hand_over(&mut self, member: u32, item: (usize, u32, bool), now: u64, interfaces: &mut Interfaces) {
-        let (place, item, begins) = item;
+    /// Hands an item of an operation, by its index, to the interface, where it arrives as a message.
+    fn hand_over(&mut self, member: u32, place: usize, item: u32, interfaces: &mut Interfaces) {
         let own = &mut self.members[member as usize];
         let group = self.groups.get(own.group);
         let op = &mut own.ops[place];
-        if !begins || !interfaces.sending {
+        if !interfaces.sending {
             return;
         }
         let bytes = item_bytes(&op.call, group, item);
         let stream = match op.written {
             Some(written) => Stream { from: written.passage(op.handed_bytes, 0).head, ..written },
-            None => interfaces.fetch(own.node as usize, bytes.max(1), now),
+            None => interfaces.fetch(own.node as usize, bytes.max(1), own.released_at.now),
         };
         op.handed_bytes += bytes;
-        let first = op.first.wrapping_add(op.shape.items.range(item).0);
+        let first = op.first.wrapping_add(op.shape.items.range(item).start);
         own.streams.push_back((first, stream));
     }
 
@@ -43,7 +42,7 @@ impl Memberships {
         while own.streams.front().is_some_and(|stream| stream.0 != first) {
             own.streams.pop_front();
         }
-        let released_at = own.released_at.0;
+        let released_at = own.released_at.now;
         match own.streams.front() {
             Some((_, stream)) => Stream { from: stream.passage(before, 0).head.max(released_at), ..*stream },
             None => Stream::whole(released_at),
@@ -77,7 +76,7 @@ impl Executor {
     /// Hands over to the interface all segments that a member may send.
     pub(super) fn release(&mut self, member: u32, now: u64, around: &mut impl HostContext) {
         let params = self.interface.protocol.group;
-        let tick = self.tick;
+        let tick = self.clock.tick;
         while let Some(own) = &mut self.groups
             && let Some(release) = own.members[member as usize].release(&params)
         {
@@ -85,8 +84,10 @@ impl Executor {
                 Release::Sent(place) => self.group_progress(place, now, around),
                 Release::Waits => own.waited += 1,
                 Release::Segments { op, item, begins } => {
-                    own.members[member as usize].released_at = (now, tick);
-                    own.hand_over(member, (op, item, begins), now, &mut self.interfaces);
+                    own.members[member as usize].released_at = HandOver { now, tick };
+                    if begins {
+                        own.hand_over(member, op, item, &mut self.nics.parts);
+                    }
                 }
             }
         }
@@ -110,16 +111,16 @@ impl Executor {
         at.is_queued = true;
         let op = &at.ops[place];
         let item = op.shape.items.item_of(segment);
-        let begin = op.shape.items.range(item).0;
+        let begin = op.shape.items.range(item).start;
         let all = item_bytes(&op.call, own.groups.get(at.group), item);
         let cut = cut_of(&self.interface, &op.call);
         let within = segment - begin;
-        let bytes = cut.bytes(all, (within, within + 1));
-        let before = if within == 0 { 0 } else { cut.bytes(all, (0, within)) };
-        let (first, node, tick) = (op.first.wrapping_add(begin), at.node, at.released_at.1);
+        let bytes = cut.bytes(all, within..within + 1);
+        let before = if within == 0 { 0 } else { cut.bytes(all, 0..within) };
+        let (first, node, tick) = (op.first.wrapping_add(begin), at.node, at.released_at.tick);
         let message = queues::Outgoing { flow_id: flow_of(at.of, Part::Credit), mark: member, dst: Outgoing::GROUP };
         let stream = own.stream(member, first, before);
-        self.queues.push(node as usize, message, bytes, (tick, stream));
+        self.nics.queues.push(node as usize, message, bytes, (tick, stream));
         Some(node)
     }
 
@@ -131,7 +132,12 @@ impl Executor {
         let mark = member | ACKNOWLEDGEMENT;
         let message = queues::Outgoing { flow_id: flow_of(at.of, Part::Credit), mark, dst: Outgoing::GROUP };
         let node = at.node;
-        self.queues.push(node as usize, message, u64::from(self.interface.control), (self.tick, Stream::whole(now)));
+        self.nics.queues.push(
+            node as usize,
+            message,
+            u64::from(self.interface.control),
+            (self.clock.tick, Stream::whole(now)),
+        );
         around.wake(node);
     }
 
@@ -145,8 +151,8 @@ impl Executor {
         let packet = if mark == member {
             let Some((place, segment)) = at.find(at.taken) else { return };
             let items = &at.ops[place].shape.items;
-            let (begin, end) = items.range(items.item_of(segment));
-            (taken.is_first, taken.is_last) = (segment == begin, segment + 1 == end);
+            let item = items.range(items.item_of(segment));
+            (taken.is_first, taken.is_last) = (segment == item.start, segment + 1 == item.end);
             at.is_queued = false;
             at.taken = at.taken.wrapping_add(1);
             own.packet(member, place, segment)
@@ -182,7 +188,7 @@ impl Executor {
         done.complete = true;
         let (gets, written_at) = (done.gets_any(), done.written_at);
         match gets {
-            true => self.enter_progress(rank, ProgressTask::Group(place), (now, now), around),
+            true => self.enter_progress(rank, ProgressTask::Group(place), WorkStart::at(now), around),
             false => self.later(written_at.max(now), op, Event::GroupEnded(place), now, around),
         }
     }
@@ -191,7 +197,7 @@ impl Executor {
     pub(in super::super) fn group_came(&mut self, place: u32, from: u64) -> (u64, crate::event::OpId) {
         let Some(own) = &self.groups else { return (from, crate::event::OpId::FIRST) };
         let (op, rank) = (own.called[place].op, own.members[own.called[place].member as usize].rank);
-        let bytes = self.group_op(place).map_or(0, |own| own.bytes.1);
+        let bytes = self.group_op(place).map_or(0, |own| own.incoming);
         let work = self.interface.receiving(bytes);
         (self.reaction_work(rank, (op, crate::trace::Purpose::Receive), from, work), op)
     }

@@ -70,7 +70,8 @@ impl Executor {
 
     /// Accepts the work of a call on a member's processor. Returns the time at which its data are handed over.
     fn group_work(&mut self, rank: u32, op: OpId, place: u32, now: u64) -> u64 {
-        let Some((bytes, sends)) = self.group_op(place).map(|own| (own.bytes.0, own.next_sent(0) < own.shape.segments))
+        let Some((bytes, sends)) =
+            self.group_op(place).map(|own| (own.outgoing, own.next_sent(0) < own.shape.segments))
         else {
             return now;
         };

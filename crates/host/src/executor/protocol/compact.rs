@@ -16,6 +16,7 @@ use crate::inbound::Envelope;
 use crate::match_key::MatchKey;
 use crate::matching::Receive;
 use crate::nic::Passage;
+use crate::processor::{Occasion, WorkStart};
 use crate::report::HostError;
 use crate::trace::Purpose;
 use crate::transit::{CompactMessage, CompactShape, MessageInTransit, Payload, Transmission};
@@ -24,22 +25,22 @@ impl Executor {
     /// Returns whether a message of `bytes` bytes can be compact.
     #[inline]
     pub(in super::super) fn can_be_compact(&self, bytes: u64) -> bool {
-        self.compact && !self.waits_for_receiver(bytes)
+        self.compact.are_possible && !self.waits_for_receiver(bytes)
     }
 
     /// Returns whether eager messages are compact, from the begin of the programs on.
     pub(in super::super) fn has_compact(&self) -> bool {
-        let notes_each = self.credits.is_some() || self.connections.on_demand() || self.may_probe;
+        let notes_each = self.credits.is_some() || self.nics.connections.on_demand() || self.probes.are_possible;
         let notes_each = notes_each || self.interface.protocol.forwarding.is_some();
-        self.transit.is_some() && !notes_each && self.trace.is_none() && self.notes.is_none()
+        self.transit.is_some() && !notes_each && self.records.trace.is_none() && self.records.notes.is_none()
     }
 
     /// Hands a compact message over to a rank of another node.
     pub(super) fn send_compact(&mut self, sending: &PendingSend, now: u64, around: &mut impl HostContext) {
         let &PendingSend { op, to, tag, context, bytes, .. } = sending;
         let (node, carried) = (self.local_node(op.rank), bytes.max(1));
-        let at = self.connections.fetch(node, (op.rank, to), now);
-        let stream = self.interfaces.fetch(node, carried, at);
+        let at = self.nics.connections.fetch(node, (op.rank, to), now);
+        let stream = self.nics.parts.fetch(node, carried, at);
         let Passage { head, tail } = self.leave((node, to), (carried, stream), around);
         let (span, since) = (tail - head, stream.from);
         if self.placed.is_local(to) {
@@ -84,12 +85,12 @@ impl Executor {
         }
         let carried = message.shape.bytes.max(1);
         around.count_arrival(carried, now - message.since);
-        if !self.interfaces.receiving {
+        if !self.nics.parts.receiving {
             return self.compact_arrives(&message, now, around);
         }
         let at = Passage { head: now.saturating_sub(message.shape.span), tail: now };
         let node = self.local_node(message.to);
-        let passed = self.interfaces.receive(node, &whole(carried), at).tail;
+        let passed = self.nics.parts.receive(node, &whole(carried), at).tail;
         if passed <= now {
             return self.compact_arrives(&message, now, around);
         }
@@ -134,17 +135,17 @@ impl Executor {
         let key = MatchKey { source: op.rank, tag: Some(tag), context };
         let arrivals = &mut self.arrivals;
         let met = self.matching.message(rank, key, || arrivals.add_whole(rank, envelope));
-        let from = self.search(rank, now, (op, false));
+        let from = self.search(rank, now, (op, Occasion::Progress));
         match met {
-            Some(receive) => self.complete(&envelope, (rank, receive), (from, now)),
+            Some(receive) => self.complete(&envelope, (rank, receive), WorkStart { from, now }),
             None => self.unexpected.hold(rank, bytes),
         }
     }
 
     /// Receives the data of a matched eager message, from time `from` on, which may be later than now.
-    fn complete(&mut self, envelope: &Envelope, (rank, met): (u32, Receive), (from, now): (u64, u64)) {
+    fn complete(&mut self, envelope: &Envelope, (rank, met): (u32, Receive), WorkStart { from, now }: WorkStart) {
         let &Envelope { source, tag, context, bytes, .. } = envelope;
-        let (op, received) = (self.op_of(met), self.receives[met.0].bytes);
+        let (op, received) = (self.op_of(met), self.receives[met.item].bytes);
         if bytes > received {
             let sent = bytes;
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
@@ -153,22 +154,22 @@ impl Executor {
         if at <= now {
             return self.end_receive(met, Matched { source, tag, bytes }, now);
         }
-        let completing = Completing { receive: met.0, tag, bytes };
-        let numbers = [at, OpId { rank: source, number: met.1 }.packed()];
-        if let Some(place) = self.completing.push(rank as usize, completing, numbers) {
+        let completing = Completing { receive: met.item, tag, bytes };
+        let numbers = [at, OpId { rank: source, number: met.number }.packed()];
+        if let Some(place) = self.compact.completing.push(rank as usize, completing, numbers) {
             self.pending.push(at, op, Event::Completes(place));
         }
     }
 
     /// Ends the first receive of a progression.
     pub(in super::super) fn completes(&mut self, place: u32, now: u64) {
-        let (&Completing { receive, tag, bytes }, &[_, packed]) = self.completing.first(place);
-        if let Some(next) = self.completing.pass(place) {
-            let (&Completing { receive, .. }, &[at, packed]) = self.completing.first(next);
-            let op = self.op_of((receive, OpId::of_packed(packed).number));
+        let (&Completing { receive, tag, bytes }, &[_, packed]) = self.compact.completing.first(place);
+        if let Some(next) = self.compact.completing.pass(place) {
+            let (&Completing { receive, .. }, &[at, packed]) = self.compact.completing.first(next);
+            let op = self.op_of(Receive { item: receive, number: OpId::of_packed(packed).number });
             self.pending.push(at, op, Event::Completes(next));
         }
         let OpId { rank: source, number } = OpId::of_packed(packed);
-        self.end_receive((receive, number), Matched { source, tag, bytes }, now);
+        self.end_receive(Receive { item: receive, number }, Matched { source, tag, bytes }, now);
     }
 }

@@ -10,6 +10,7 @@ use crate::event::Event;
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
 use crate::queues;
+use crate::rank_pair::RankPair;
 
 impl Executor {
     /// Returns whether a send's data or request may be handed over now. Otherwise it waits for a credit.
@@ -18,7 +19,7 @@ impl Executor {
         let PendingSend { op, rank, to, rendezvous, .. } = self.sends[place];
         let within = self.is_within(op.rank, to);
         let Some(credits) = self.credits.as_mut().filter(|_| !within) else { return true };
-        let may_go = credits.claim((rank, to), Claim { send: place, takes: !rendezvous });
+        let may_go = credits.claim(RankPair { local: rank, peer: to }, Claim { send: place, takes: !rendezvous });
         self.sends[place].waiting_for_credit = !may_go;
         may_go
     }
@@ -30,7 +31,7 @@ impl Executor {
         if rendezvous || !self.interface.protocol.asks_without_credit || self.is_within(op.rank, to) {
             return false;
         }
-        let finds_none = self.credits.as_mut().is_some_and(|credits| credits.lacks((rank, to)));
+        let finds_none = self.credits.as_mut().is_some_and(|credits| credits.lacks(RankPair { local: rank, peer: to }));
         self.sends[place].rendezvous = finds_none;
         finds_none
     }
@@ -49,17 +50,18 @@ impl Executor {
         self.queue_control((to, source), credit, now, around);
     }
 
-    /// Stores a credit that comes back to a local rank from another rank. Returns its event.
-    pub(in super::super) fn credit_returns(&mut self, pair: (u32, u32)) -> Event {
-        Event::Credit(self.returning.insert(pair))
+    /// Stores a credit that comes back to a local rank from rank `from`. Returns its event, if there are credits.
+    pub(in super::super) fn credit_returns(&mut self, rank: u32, from: u32) -> Option<Event> {
+        let credits = self.credits.as_mut()?;
+        Some(Event::Credit(credits.returning.insert(RankPair { local: rank, peer: from })))
     }
 
     /// Handles a credit that has come back: waiting sends go on.
     pub(in super::super) fn credit_arrived(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let (rank, from) = self.returning.remove(place);
         let Some(credits) = &mut self.credits else { return };
-        credits.give(rank, from);
-        while let Some(send) = self.credits.as_mut().and_then(|credits| credits.next(rank, from)) {
+        let pair = credits.returning.remove(place);
+        credits.give(pair);
+        while let Some(send) = self.credits.as_mut().and_then(|credits| credits.next(pair)) {
             self.sends[send].waiting_for_credit = false;
             match self.sends[send].rendezvous {
                 true => self.put_request(send, now, around),

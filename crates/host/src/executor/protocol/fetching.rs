@@ -7,7 +7,7 @@
 use super::super::{Executor, PendingSend};
 use crate::context::{HostContext, Rendezvous};
 use crate::event::Event;
-use crate::processor::ProgressTask;
+use crate::processor::{ProgressTask, WorkStart};
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
@@ -22,13 +22,13 @@ impl Executor {
         let PendingSend { op, rank, read_complete, .. } = self.sends[send];
         self.trace_arrival(op, if read_complete { TracedPart::Notice } else { TracedPart::Answer }, now);
         if read_complete {
-            self.enter_progress(rank, ProgressTask::Fetched(send), (now, now), around);
+            self.enter_progress(rank, ProgressTask::Fetched(send), WorkStart::at(now), around);
         } else if self.reads() {
             self.sends[send].read_complete = true;
             self.trace_latency(rank, (op, Purpose::Data), (now, now));
             self.put_on_network(send, now, around);
         } else {
-            self.enter_progress(rank, ProgressTask::Data(send), (now, now), around);
+            self.enter_progress(rank, ProgressTask::Data(send), WorkStart::at(now), around);
         }
     }
 

@@ -15,14 +15,14 @@ impl Executor {
     /// Lets the network carry messages whole. Must be called before the programs begin.
     pub fn carry_whole(&mut self) {
         self.transit = Some(Transit::new((self.placed.nodes(), self.placed.executor_of.len())));
-        self.rooms = Rooms::new(None, self.interface.packet, 0);
+        self.nics.rooms = Rooms::new(None, self.interface.packet, 0);
     }
 
     /// Handles all events before `end`, in picoseconds.
     pub fn run_until(&mut self, end: u64, around: &mut impl HostContext) {
         let Some(last) = end.checked_sub(1) else { return };
         while let Some((at, op, event)) = self.pending.take(last) {
-            self.tick = at;
+            self.clock.tick = at;
             match event {
                 // Most events, without the dispatch over all kinds.
                 Event::Data(place) => self.send_data(place, at, around),
@@ -91,7 +91,7 @@ impl Executor {
     /// Records that a part of a message has been handed over, with its arrival times.
     #[inline]
     fn trace_carried(&mut self, message: OpId, part: TracedPart, at: Passage) {
-        self.trace_hand_over(message, part, self.tick, Carriage::Link(at.head, at.tail));
+        self.trace_hand_over(message, part, self.clock.tick, Carriage::Link(at.head, at.tail));
     }
 
     /// Returns a credit for a message.
@@ -104,7 +104,7 @@ impl Executor {
 
     /// Returns the stream of a rank's control message that is handed over now.
     fn control_stream(&mut self, rank: u32, to: u32, now: u64) -> Stream {
-        Stream::whole(self.connections.fetch(self.local_node(rank), (rank, to), now))
+        Stream::whole(self.nics.connections.fetch(self.local_node(rank), (rank, to), now))
     }
 
     /// Sends bytes to a rank, for an operation of the sender. Returns their arrival times.
@@ -141,8 +141,8 @@ impl Executor {
         around: &mut impl HostContext,
     ) -> Passage {
         let mut at = stream.passage(0, bytes);
-        if self.interfaces.sending {
-            at = self.interfaces.send(node, &whole(bytes), at);
+        if self.nics.parts.sending {
+            at = self.nics.parts.send(node, &whole(bytes), at);
         }
         around.transmit((node, self.placed.node(to)), bytes, at)
     }
@@ -169,7 +169,10 @@ impl Executor {
                 self.sends[send].placed = placed;
                 Event::Answered(send)
             }
-            Payload::Credit => self.credit_returns((self.placed.local_rank(to), op.rank)),
+            Payload::Credit => match self.credit_returns(self.placed.local_rank(to), op.rank) {
+                Some(event) => event,
+                None => return,
+            },
         };
         let Some(transit) = &mut self.transit else { return };
         let place = transit.arriving.insert(Arriving { to, event, transmission });
@@ -181,12 +184,12 @@ impl Executor {
         let Some(transit) = &mut self.transit else { return };
         let Arriving { to, event, transmission } = transit.arriving.remove(place);
         around.count_arrival(transmission.bytes, now - transmission.since);
-        if !self.interfaces.receiving {
+        if !self.nics.parts.receiving {
             return self.act(op, event, now, around);
         }
         let node = self.local_node(to);
         let at = Passage { head: now.saturating_sub(transmission.span), tail: now };
-        let passed = self.interfaces.receive(node, &whole(transmission.bytes), at).tail;
+        let passed = self.nics.parts.receive(node, &whole(transmission.bytes), at).tail;
         self.later(passed, op, event, now, around);
     }
 }

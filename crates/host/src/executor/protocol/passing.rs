@@ -4,16 +4,17 @@ use super::super::Executor;
 use crate::event::{Event, OpId};
 use crate::nic::{Fragment, Passage};
 use crate::queues::Taken;
+use crate::rank_pair::RankPair;
 
 impl Executor {
     /// Passes a packet of a source through the sending parts: it is generated when they let it, so that its tail leaves
     /// the link no sooner than it has passed them.
     pub(in super::super) fn pass_sending(&mut self, source: usize, packet: &mut Taken) {
         let fragment = Fragment { bytes: u64::from(packet.bytes), is_first: packet.is_first, is_last: packet.is_last };
-        let Passage { head, tail } = self.interfaces.send(source, &fragment, packet.came);
+        let Passage { head, tail } = self.nics.parts.send(source, &fragment, packet.came);
         let at = head.max(tail.saturating_sub(self.on_link(fragment.bytes))).div_ceil(self.interface.tick);
         if at > packet.generated_at {
-            self.queues.delay(source, at - packet.generated_at);
+            self.nics.queues.delay(source, at - packet.generated_at);
             packet.generated_at = at;
         }
     }
@@ -32,18 +33,19 @@ impl Executor {
                 (to, op, self.fragment_of(place, u64::from(bytes)))
             }
             Event::Credit(place) => {
-                let (rank, from) = self.returning[place];
+                let Some(credits) = &self.credits else { return (now, OpId::FIRST) };
+                let RankPair { local: rank, peer: from } = credits.returning[place];
                 let to = self.placed.ranks()[rank as usize];
                 // Credits of one instant differ by their origins.
                 (to, OpId { rank: to, number: u32::MAX - from }, self.control())
             }
             Event::Answered(send) => (self.sends[send].op.rank, self.sends[send].op, self.control()),
             // No other event belongs to a packet.
-            _ => return (now, OpId { rank: 0, number: 0 }),
+            _ => return (now, OpId::FIRST),
         };
         let source = self.source_of(rank, rail);
         let at = Passage { head: now.saturating_sub(self.on_link(fragment.bytes)), tail: now };
-        (self.interfaces.receive(source, &fragment, at).tail, op)
+        (self.nics.parts.receive(source, &fragment, at).tail, op)
     }
 
     /// Returns a packet as a part of its message. Packets may overtake one another: the first and the last count in

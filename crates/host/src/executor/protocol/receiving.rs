@@ -8,7 +8,8 @@ use crate::event::OpId;
 use crate::inbound::{Envelope, Inbound};
 use crate::match_key::MatchKey;
 use crate::matching::Receive;
-use crate::processor::ProgressTask;
+use crate::processor::{Occasion, ProgressTask, WorkStart};
+use crate::rank_pair::RankPair;
 use crate::report::{Completed, HostError};
 use crate::trace::{Purpose, TracedPart};
 
@@ -34,7 +35,7 @@ impl Executor {
                 self.trace_arrival(self.arrivals[place].send(), TracedPart::Data, now);
                 self.note_completed(&envelope);
                 if is_met {
-                    self.enter_progress(rank, ProgressTask::Complete(place), (now, now), around);
+                    self.enter_progress(rank, ProgressTask::Complete(place), WorkStart::at(now), around);
                 }
             }
         }
@@ -51,7 +52,7 @@ impl Executor {
         }
         let mut last = Some(place);
         while let Some(place) = last {
-            self.enter_progress(self.arrivals[place].rank, ProgressTask::Admit(place), (now, now), around);
+            self.enter_progress(self.arrivals[place].rank, ProgressTask::Admit(place), WorkStart::at(now), around);
             last = self.arrivals.next_of_pair(place);
         }
     }
@@ -62,20 +63,20 @@ impl Executor {
         let message = self.arrivals.add(rank, envelope);
         self.arrivals[message].missing = 0;
         self.trace_arrival(self.arrivals[message].send(), TracedPart::Data, now);
-        self.enter_progress(rank, ProgressTask::Admit(message), (now, now), around);
+        self.enter_progress(rank, ProgressTask::Admit(message), WorkStart::at(now), around);
     }
 
     fn note_completed(&mut self, envelope: &Envelope) {
-        if let Some((_, completed)) = &mut self.notes {
-            completed.push(Completed { source: envelope.source, number: envelope.number, at: self.tick });
+        if let Some(notes) = &mut self.records.notes {
+            notes.completed.push(Completed { source: envelope.source, number: envelope.number, at: self.clock.tick });
         }
     }
 
     /// Admits a message that has come to its rank in order: the library learns of it.
     pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
-        if self.connections.on_demand() && !self.is_within(envelope.source, envelope.to) {
-            self.connections.ready(rank, envelope.source, now);
+        if self.nics.connections.on_demand() && !self.is_within(envelope.source, envelope.to) {
+            self.nics.connections.ready(RankPair { local: rank, peer: envelope.source }, now);
         }
         let rendezvous = envelope.rendezvous && !self.is_within(envelope.source, envelope.to);
         let (mut from, send) = (now, self.arrivals[place].send());
@@ -86,12 +87,12 @@ impl Executor {
         }
         let key = MatchKey { source: envelope.source, tag: Some(envelope.tag), context: envelope.context };
         let met = self.matching.message(rank, key, || place);
-        let from = self.search(rank, from, (send, false));
+        let from = self.search(rank, from, (send, Occasion::Progress));
         match met {
-            Some(receive) => self.meet((place, receive), (from, now), around),
+            Some(receive) => self.meet((place, receive), WorkStart { from, now }, around),
             None => {
                 self.unexpected.hold(rank, self.buffered(place));
-                self.probes_find(place, key, (from, now), around);
+                self.probes_find(place, key, WorkStart { from, now }, around);
             }
         }
     }
@@ -102,16 +103,15 @@ impl Executor {
         if rendezvous { 0 } else { bytes }
     }
 
-    /// Matches a message with its receive, which may be one of a burst, from time `from` on, which may be later than
-    /// now.
+    /// Matches a message with its receive, which may be one of a burst, from `start` on.
     pub(in super::super) fn meet(
         &mut self,
-        (place, (receive, number)): (u32, Receive),
-        (from, now): (u64, u64),
+        (place, Receive { item: receive, number }): (u32, Receive),
+        start: WorkStart,
         around: &mut impl HostContext,
     ) {
         let found = &mut self.arrivals[place];
-        (found.receive, found.number, found.ready_at) = (receive, number, found.ready_at.max(from));
+        (found.receive, found.number, found.ready_at) = (receive, number, found.ready_at.max(start.from));
         let message = *found;
         let Envelope { source, tag, context, bytes: sent, rendezvous, .. } = message.envelope;
         let PendingRecv { op, rank, bytes: received, .. } = self.receives[receive];
@@ -120,11 +120,11 @@ impl Executor {
             self.fail(HostError::Truncated { rank: op.rank, source_rank: source, tag, context, sent, received });
         }
         if message.missing == 0 {
-            self.enter_progress(message.rank, ProgressTask::Complete(place), (from, now), around);
+            self.enter_progress(message.rank, ProgressTask::Complete(place), start, around);
         } else if self.is_within(source, op.rank) {
-            self.enter_progress(message.rank, ProgressTask::Copy(place), (from, now), around);
+            self.enter_progress(message.rank, ProgressTask::Copy(place), start, around);
         } else if rendezvous {
-            self.enter_progress(message.rank, ProgressTask::Answer(place), (from, now), around);
+            self.enter_progress(message.rank, ProgressTask::Answer(place), start, around);
         }
     }
 
@@ -132,7 +132,7 @@ impl Executor {
     pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
         let Inbound { envelope, receive, number, .. } = self.arrivals[message];
         let Envelope { source, to, tag, bytes, rendezvous, .. } = envelope;
-        self.end_receive((receive, number), Matched { source, tag, bytes }, now);
+        self.end_receive(Receive { item: receive, number }, Matched { source, tag, bytes }, now);
         if self.reads() && rendezvous && !self.is_within(source, to) {
             return self.finish_read(message, now, around);
         }
@@ -141,7 +141,7 @@ impl Executor {
     }
 
     /// Ends a receive, which may be one of a burst, with a message.
-    pub(super) fn end_receive(&mut self, (place, number): Receive, matched: Matched, now: u64) {
+    pub(super) fn end_receive(&mut self, Receive { item: place, number }: Receive, matched: Matched, now: u64) {
         let receiving = &mut self.receives[place];
         let PendingRecv { op, rank, id, .. } = *receiving;
         receiving.left -= 1;
@@ -153,7 +153,7 @@ impl Executor {
 
     /// Returns a receive, which may be one of a burst, as an operation.
     #[inline]
-    pub(super) fn op_of(&self, (place, number): Receive) -> OpId {
+    pub(super) fn op_of(&self, Receive { item: place, number }: Receive) -> OpId {
         let OpId { rank, number: first } = self.receives[place].op;
         OpId { rank, number: first.wrapping_add(number) }
     }
@@ -161,7 +161,7 @@ impl Executor {
     /// Returns the matched receive of a message, as an operation.
     pub(in super::super) fn receive_of(&self, message: u32) -> OpId {
         let Inbound { receive, number, .. } = self.arrivals[message];
-        self.op_of((receive, number))
+        self.op_of(Receive { item: receive, number })
     }
 
     /// Removes a message that is no longer needed.

@@ -1,14 +1,16 @@
 //! Sender's side of the eager and the rendezvous protocol.
 
-use super::super::{Executor, NONE, PendingSend};
+use super::super::{Announced, Executor, NONE, PendingSend};
 use crate::connections::Found;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
 use crate::nic::{PerByte, Stream};
+use crate::processor::Occasion;
 use crate::queues::{self, Piece};
 use crate::rails::{Stripe, stripes};
+use crate::rank_pair::RankPair;
 use crate::registration::BufferUse;
 use crate::report::Released;
 use crate::trace::{Carriage, Purpose, TracedPart};
@@ -34,27 +36,25 @@ impl Executor {
         }
     }
 
-    /// Returns the setup time of a send's connection, the time from which it is there, and whether it is new.
+    /// Returns the connection of a send.
     #[inline]
-    fn find_connection(&mut self, (op, rank, to): (OpId, u32, u32)) -> (u64, u64, bool) {
-        if !self.connections.on_demand() || self.is_within(op.rank, to) {
-            return (0, 0, false);
+    fn find_connection(&self, &PendingSend { op, rank, to, .. }: &PendingSend) -> Found {
+        if !self.nics.connections.on_demand() || self.is_within(op.rank, to) {
+            return Found::From(0);
         }
-        match self.connections.find(rank, to) {
-            Found::New(time) => (time, 0, true),
-            Found::From(at) => (0, at, false),
-        }
+        self.nics.connections.find(RankPair { local: rank, peer: to })
     }
 
     /// Starts a rendezvous send.
     fn start_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let sending = self.sends[place];
         let PendingSend { op, rank, to, tag, context, bytes, .. } = sending;
-        let (setup, ready, is_new) = self.find_connection((op, rank, to));
+        let connection = self.find_connection(&sending);
+        let setup = connection.setup();
         // If the data do not pass the interface, nothing has to be registered.
         let buffer = BufferUse { peer: to, receives: false, tag, context };
         let within = self.is_within(op.rank, to);
-        let registration = if within { 0 } else { self.registrations.register(rank, buffer, bytes) };
+        let registration = if within { 0 } else { self.nics.registrations.register(rank, buffer, bytes) };
         let at = match self.forwards_send(place) {
             Some(own) => self.nic_work(rank, (op, Purpose::Request), now, own.send + registration + setup),
             None => {
@@ -62,37 +62,39 @@ impl Executor {
                 self.call_work(rank, (op, Purpose::Request), now, work)
             }
         };
-        let at = at.max(ready);
-        self.connect((rank, to), is_new, at);
+        let at = at.max(connection.there_from());
+        self.connect(connection, RankPair { local: rank, peer: to }, at);
         self.later(at, op, Event::Request(place), now, around);
     }
 
     /// Starts an eager send.
     fn start_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let &PendingSend { op, rank, to, bytes, .. } = &self.sends[place];
-        let (setup, ready, is_new) = self.find_connection((op, rank, to));
+        let sending = &self.sends[place];
+        let &PendingSend { op, rank, to, bytes, .. } = sending;
+        let (connection, pair) = (self.find_connection(sending), RankPair { local: rank, peer: to });
+        let (setup, ready) = (connection.setup(), connection.there_from());
         if let Some(own) = self.forwards_send(place) {
             let at = self.nic_work(rank, (op, Purpose::Send), now, own.send + setup).max(ready);
-            self.connect((rank, to), is_new, at);
+            self.connect(connection, pair, at);
             return self.later(at, op, Event::Data(place), now, around);
         }
         let work = self.interface.sending(bytes) + setup;
         let at = self.call_work(rank, (op, Purpose::Send), now, work).max(ready);
-        self.connect((rank, to), is_new, at);
+        self.connect(connection, pair, at);
         if self.is_within(op.rank, to) {
             // The copy is part of the call.
             self.call_work(rank, (op, Purpose::Write), at, self.alone(bytes));
         } else if self.interface.parts.written(bytes).is_some() {
-            self.begin_writing(place, (at, true));
+            self.begin_writing(place, at, Occasion::Call);
         }
         self.later(at, op, Event::Data(place), now, around);
     }
 
     /// Notes that a local rank has a connection to another rank from time `at` on, if it is new.
     #[inline]
-    fn connect(&mut self, (rank, to): (u32, u32), is_new: bool, at: u64) {
-        if is_new {
-            self.connections.ready(rank, to, at);
+    fn connect(&mut self, connection: Found, pair: RankPair, at: u64) {
+        if let Found::New(_) = connection {
+            self.nics.connections.ready(pair, at);
         }
     }
 
@@ -127,7 +129,7 @@ impl Executor {
 
     /// Handles the data of a send that are ready to be handed over.
     pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        if self.compact {
+        if self.compact.are_possible {
             let sending = self.sends[place];
             if self.is_sent_compact(&sending) && sending.written_at <= now {
                 self.sends.remove(place);
@@ -211,8 +213,8 @@ impl Executor {
         if part > 0 {
             self.hand_over_part(place, (part, TracedPart::Data), (None, extent), now, around);
         }
-        if let Some((released, _)) = &mut self.notes {
-            released.push(Released { source, number, at: self.tick, to, bytes });
+        if let Some(notes) = &mut self.records.notes {
+            notes.released.push(Released { source, number, at: self.clock.tick, to, bytes });
         }
     }
 
@@ -227,9 +229,9 @@ impl Executor {
         if self.placed.is_local(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.local_rank(to), envelope);
         } else {
-            let (tick, turn) = &mut self.announced;
-            *turn = if *tick == self.tick { *turn + 1 } else { 0 };
-            *tick = self.tick;
+            let Announced { tick, turn } = &mut self.announced;
+            *turn = if *tick == self.clock.tick { *turn + 1 } else { 0 };
+            *tick = self.clock.tick;
             around.announce(self.placed.node(to), Envelope { turn: *turn, ..envelope });
         }
     }
@@ -256,7 +258,7 @@ impl Executor {
         let from_now = || Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) };
         let written = given.or_else(|| (is_data && written_at > now).then(from_now));
         if self.transit.is_some() {
-            let at = self.connections.fetch(node, (op.rank, to), now);
+            let at = self.nics.connections.fetch(node, (op.rank, to), now);
             let stream = self.stream_of((node, is_data), (0, bytes), written, at);
             return self.transmit_part((place, traced), (bytes, stream), around);
         }
@@ -265,24 +267,24 @@ impl Executor {
         if extent.begins {
             self.trace_hand_over(op, traced, now, Carriage::Packets(message.flow_id, mark));
         }
-        let in_room = is_data && self.rooms.are_limited() && self.sends[place].written.is_some();
+        let in_room = is_data && self.nics.rooms.are_limited() && self.sends[place].written.is_some();
         let piece = Piece { begins: extent.begins, ends: extent.ends, in_room };
-        let rails = self.rails.count();
+        let rails = self.nics.rails.count();
         let first = node * rails as usize;
-        if is_data && self.rails.stripes(self.sends[place].bytes) {
+        if is_data && self.nics.rails.stripes(self.sends[place].bytes) {
             for Stripe { rail, before, bytes } in stripes(bytes, self.interface.packet, rails) {
                 let source = first + rail as usize;
-                let at = self.connections.fetch(source, (op.rank, to), now);
+                let at = self.nics.connections.fetch(source, (op.rank, to), now);
                 let stream = self.stream_of((source, true), (before, bytes), written, at);
                 self.queue(source, (message, piece), (bytes, stream), around);
             }
             return;
         }
         if extent.begins {
-            self.sends[place].rail = self.rails.choose((node, op.rank), message.dst, &self.placed);
+            self.sends[place].rail = self.nics.rails.choose((node, op.rank), message.dst, &self.placed);
         }
         let source = first + self.sends[place].rail as usize;
-        let at = self.connections.fetch(source, (op.rank, to), now);
+        let at = self.nics.connections.fetch(source, (op.rank, to), now);
         let stream = self.stream_of((source, is_data), (0, bytes), written, at);
         self.queue(source, (message, piece), (bytes, stream), around);
     }
@@ -298,14 +300,14 @@ impl Executor {
     ) -> Stream {
         match written {
             Some(own) => Stream { from: own.from.max(now).saturating_add(own.per_byte.time(before)), ..own },
-            None if is_data => self.interfaces.fetch(source, bytes, now),
+            None if is_data => self.nics.parts.fetch(source, bytes, now),
             None => Stream::whole(now),
         }
     }
 
     /// Returns the source of a rank on a rail: its number in this executor (`HostContext::wake`).
     pub(in super::super) fn source_of(&self, rank: u32, rail: u32) -> usize {
-        self.local_node(rank) * self.rails.count() as usize + rail as usize
+        self.local_node(rank) * self.nics.rails.count() as usize + rail as usize
     }
 
     /// Returns the local node of a rank.
@@ -322,9 +324,9 @@ impl Executor {
         now: u64,
         around: &mut impl HostContext,
     ) {
-        let rail = self.rails.choose((self.local_node(rank), rank), message.dst, &self.placed);
+        let rail = self.nics.rails.choose((self.local_node(rank), rank), message.dst, &self.placed);
         let source = self.source_of(rank, rail);
-        let at = self.connections.fetch(source, (rank, to), now);
+        let at = self.nics.connections.fetch(source, (rank, to), now);
         self.queue(source, (message, Piece::WHOLE), (u64::from(self.interface.control), Stream::whole(at)), around);
     }
 
@@ -336,7 +338,7 @@ impl Executor {
         (bytes, stream): (u64, Stream),
         around: &mut impl HostContext,
     ) {
-        self.queues.push_piece(source, what, bytes, (self.tick, stream));
+        self.nics.queues.push_piece(source, what, bytes, (self.clock.tick, stream));
         around.wake(source as u32);
     }
 }

@@ -16,7 +16,7 @@ use super::super::{Executor, PendingSend};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
-use crate::processor::ProgressTask;
+use crate::processor::{ProgressTask, WorkStart};
 use crate::trace::{Carriage, Purpose, TracedPart};
 
 impl Executor {
@@ -94,7 +94,7 @@ impl Executor {
         let (send, rank) = (self.arrivals[message].send(), self.arrivals[message].rank);
         let Envelope { place, rendezvous, .. } = self.arrivals[message].envelope;
         self.trace_arrival(send, TracedPart::Data, now);
-        self.enter_progress(rank, ProgressTask::Complete(message), (now, now), around);
+        self.enter_progress(rank, ProgressTask::Complete(message), WorkStart::at(now), around);
         if rendezvous {
             self.trace_latency(rank, (send, Purpose::Finish), (now, now));
             self.trace_hand_over(send, TracedPart::Notice, now, Carriage::Memory);

@@ -9,20 +9,19 @@ use super::sending::MessageEnds;
 use crate::context::HostContext;
 use crate::event::Event;
 use crate::nic::{PerByte, Stream};
-use crate::processor::ProgressTask;
+use crate::processor::{Occasion, ProgressTask, WorkStart};
 use crate::queues::Taken;
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
-    /// Writes the data of a send that fit, in a call or as a progress task, from a time on.
-    pub(in super::super) fn begin_writing(&mut self, place: u32, (from, in_call): (u64, bool)) {
+    /// Writes the data of a send that fit, from a time on.
+    pub(in super::super) fn begin_writing(&mut self, place: u32, from: u64, occasion: Occasion) {
         let PendingSend { op, rank, bytes, .. } = self.sends[place];
         let node = self.local_node(op.rank);
-        let fits = self.rooms.begin(node, bytes.max(1));
+        let fits = self.nics.rooms.begin(node, bytes.max(1));
         let Some(time) = self.interface.parts.pio.map(|pio| pio.time(fits.min(bytes))) else { return };
         let what = (op, Purpose::Write);
-        let written_at =
-            if in_call { self.call_work(rank, what, from, time) } else { self.reaction_work(rank, what, from, time) };
+        let written_at = self.library_work(occasion, rank, what, from, time);
         (self.sends[place].written, self.sends[place].written_at) = (Some(fits), written_at);
     }
 
@@ -36,21 +35,21 @@ impl Executor {
     pub(super) fn forget_writing(&mut self, place: u32) {
         let PendingSend { op, written, .. } = self.sends[place];
         let node = self.local_node(op.rank);
-        self.rooms.give_back(node, written.unwrap_or(0));
+        self.nics.rooms.give_back(node, written.unwrap_or(0));
         (self.sends[place].written, self.sends[place].written_at) = (None, 0);
     }
 
     /// Lets a send wait for room for the rest of its data.
     pub(super) fn wait_for_room(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
         let node = self.local_node(self.sends[place].op.rank);
-        self.rooms.wait(node, place);
+        self.nics.rooms.wait(node, place);
         self.tell_room(node, now, around);
     }
 
     /// Continues the first waiting send of a node, if there is room for a packet.
     fn tell_room(&mut self, node: usize, now: u64, around: &mut impl HostContext) {
-        if let Some(send) = self.rooms.next(node) {
-            self.enter_progress(self.sends[send].rank, ProgressTask::Write(send), (now, now), around);
+        if let Some(send) = self.nics.rooms.next(node) {
+            self.enter_progress(self.sends[send].rank, ProgressTask::Write(send), WorkStart::at(now), around);
         }
     }
 
@@ -58,12 +57,12 @@ impl Executor {
     pub(in super::super) fn go_on_writing(
         &mut self,
         place: u32,
-        (from, now): (u64, u64),
+        WorkStart { from, now }: WorkStart,
         around: &mut impl HostContext,
     ) {
         let PendingSend { op, rank, bytes, written, .. } = self.sends[place];
         let (node, all, written) = (self.local_node(op.rank), bytes.max(1), written.unwrap_or(0));
-        let fits = self.rooms.go_on(node, all - written);
+        let fits = self.nics.rooms.go_on(node, all - written);
         let time = self.interface.parts.pio.map_or(0, |pio| pio.time(fits));
         let at = self.reaction_work(rank, (op, Purpose::Write), from, time);
         let begin = self.processors.accepted().begin;
@@ -84,18 +83,18 @@ impl Executor {
         let bytes = u64::from(packet.bytes);
         let from = packet.generated_at.max(tick).saturating_mul(self.interface.tick);
         let at = from.saturating_add(self.on_link(bytes)).max(tick.saturating_mul(self.interface.tick) + 1);
-        let place = self.rooms.release(source / self.rails.count() as usize, bytes);
+        let place = self.nics.rooms.release(source / self.nics.rails.count() as usize, bytes);
         self.pending.push(at, super::super::NOBODY, Event::Left(place));
         let alarm = at.div_ceil(self.interface.tick);
-        if alarm < self.alarm {
-            self.alarm = alarm;
-            self.wanted = Some(alarm);
+        if alarm < self.clock.alarm {
+            self.clock.alarm = alarm;
+            self.clock.wanted = Some(alarm);
         }
     }
 
     /// Handles a packet of written data that has left.
     pub(in super::super) fn left(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
-        let node = self.rooms.left(place);
+        let node = self.nics.rooms.left(place);
         self.tell_room(node, now, around);
     }
 }
