@@ -50,6 +50,22 @@ def test_pages_and_functions_are_checked(tidy: Any, tmp_path: Path) -> None:
     assert list(tidy.unfinished("c.py")) == ["c.py:1: nothing is left `# TODO: later`"]
 
 
+def test_structs_and_traits_of_the_simulator_are_limited(tidy: Any, tmp_path: Path) -> None:
+    """Catches a limit that counts comments, members of other items, or the fields of other crates."""
+    text = "".join(
+        f"pub struct S{count} {{\n" + "    /// Number: 1.\n    pub(crate) a: u8,\n" * count + "}\n"
+        for count in (30, 31)
+    )
+    for name in ("crates/host/src/a.rs", "crates/sim/src/a.rs"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(text + "trait T {\n" + "    fn f(&self) {\n    }\n" * 16 + "}\n")
+    assert list(tidy.crowded("crates/host/src/a.rs")) == [
+        "crates/host/src/a.rs: `S31` has 31 members; a struct has at most 30",
+        "crates/host/src/a.rs: `T` has 16 members; a trait has at most 15",
+    ]
+    assert list(tidy.crowded("crates/sim/src/a.rs")) == []
+
+
 def test_banned_phrases_are_errors_where_none_is_recorded(
     tidy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,8 +3,9 @@
 Phrases that make readers read a sentence twice are counted by file in comments, docstrings and pages. `tools/tidy.json`
 records the numbers, which may only fall: `--record` writes what is left. Some phrases are banned: the record admits
 none in a file that had none. Comments and prose have at most 120 columns, files 600 lines, functions 70 in Rust and 60
-in Python (longer ones are recorded, and may only get shorter); nothing is left TODO; links within the repository lead
-to files and headings; text states no number of variants that a catalogue contradicts; every crate forbids unsafe code.
+in Python (longer ones are recorded, and may only get shorter); structs of the simulator have at most 30 fields and
+traits 15 methods; nothing is left TODO; links within the repository lead to files and headings; text states no number
+of variants that a catalogue contradicts; every crate forbids unsafe code.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ BANNED_EVERYWHERE = False
 COLUMNS = 120
 FILE_LINES = 600
 FUNCTION_LINES = {".rs": 70, ".py": 60}
+#: Crates whose structs and traits are limited, and the limits: keyword, what a member begins with, and most members.
+SIMULATOR = ("crates/engine/src/", "crates/fabric/src/", "crates/host/src/")
+MEMBERS = (("struct", r"(?:pub(?:\([^)]*\))? )?\w+:", 30), ("trait", r"(?:const |async )*fn ", 15))
 
 #: Files that scripts write.
 GENERATED = ("python/cutthrough/sections/", "python/cutthrough/quantities/__init__.py", "docs/reference/generated/")
@@ -95,6 +99,7 @@ def main() -> int:
     for name in files:
         found += wide(name)
         found += long(name, recorded)
+        found += crowded(name)
         found += unfinished(name)
         found += broken_links(name)
     found += miscounted(files)
@@ -198,6 +203,16 @@ def long(name: str, recorded: dict[str, int]) -> Iterator[str]:
         allowed = max(most, recorded.get(f"{name}: {function}", 0))
         if end - start + 1 > allowed and not is_test(name):
             yield f"{name}:{start}: `{function}` has {end - start + 1} lines; a function has at most {most}"
+
+
+def crowded(name: str) -> Iterator[str]:
+    """Yields structs and traits of the simulator that have too many members."""
+    text = read(name) if name.startswith(SIMULATOR) and name.endswith(".rs") else ""
+    for keyword, member, most in MEMBERS:
+        form = rf"^(?:pub(?:\([^)]*\))? )?{keyword} (\w+)[^;{{]*\{{\n(.*?)^\}}"
+        for item, body in re.findall(form, text, re.MULTILINE | re.DOTALL):
+            if (count := len(re.findall(rf"^    {member}", body, re.MULTILINE))) > most:
+                yield f"{name}: `{item}` has {count} members; a {keyword} has at most {most}"
 
 
 def too_long(files: list[str]) -> Iterator[tuple[str, int]]:
