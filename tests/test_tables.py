@@ -62,6 +62,16 @@ def test_tables_leave_out_columns_but_no_digits(results: Results, width: int) ->
     assert text.count("saturated") >= 8
 
 
+@pytest.mark.parametrize(("mean", "interval"), [(899.4, 2.13), (9813.2, 2025.2), (66_212.0, 9.2), (4.2e6, 7_619.3)])
+def test_an_interval_has_the_unit_of_its_mean(mean: float, interval: float) -> None:
+    """Catches `70.528 us` beside `± 7,619.3 ns`, which a reader has to convert."""
+    points = [Point({**measured(load), "latency_mean_ns": mean, "latency_ci_ns": interval}) for load in (0.1, 0.2)]
+    columns = reports.points_table(Results(points=points, axes=["workload.load"])).columns
+    units = [column.heading.split()[1] for column in columns if column.heading.startswith(("mean ", "± "))]
+    assert len(units) == 2
+    assert len({*units}) == 1
+
+
 def test_a_line_says_which_job_it_is_of(results: Results) -> None:
     """Catches names and marks that make room for numbers: at 80 columns a line of a job has its name."""
     messages = {"latency_mean_ns": 1e5, "latency_p99_ns": 1e6, "slowdown_mean": 2.0, "slowdown_p99": 9.5}

@@ -56,6 +56,8 @@ SHOWN = (
     ("latency_p99_ns", "p99", "{:,.0f}"),
     ("hops_mean", "routers", "{:.2f}"),
 )
+#: Half widths of confidence intervals, and the quantities whose units they share.
+CENTRES = {"latency_ci_ns": "latency_mean_ns", "operation_time_ci_ns": "operation_time_mean_ns"}
 #: Times of a measure of programs: key, heading, rank.
 MEASURES = (
     ("time_mean_ns", "mean of ranks", 0),
@@ -255,7 +257,8 @@ def points_table(results: PointTable) -> Fitted:
     for key, heading, form in _shown(results):
         rank = 0 if key in kept else _rank(key)
         values = [nested(point, key) for point in results]
-        columns.append(_marked(_column((key, heading, form), values, rank), key, results))
+        scale = [nested(point, CENTRES[key]) for point in results] if key in CENTRES else None
+        columns.append(_marked(_column((key, heading, form), values, rank, scale), key, results))
         if key in BANDS and any("ci" in point for point in results):
             halves = [half_width(point, key) for point in results]
             columns.append(_column((key, f"± {heading}", form), halves, _rank("latency_ci_ns"), values))
