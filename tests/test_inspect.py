@@ -57,6 +57,35 @@ def test_check_estimates_every_point(cutthrough: Callable[..., Any], small: Path
     assert paced[0]["memory_bytes"] - points[0]["memory_bytes"] > 16 * 15 * 16
 
 
+def test_a_lower_bound_of_the_time_is_shown_as_one(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches `at most 1.05 s` for a point whose end is not known before the run, and takes 16 s."""
+    path = tmp_path / "jobs.toml"
+    path.write_text(
+        """
+topology = { kind = "single-switch", ports = 8 }
+link = { bandwidth = "100 Gb/s", delay = "10 ns" }
+[[job]]
+name = "noise"
+nodes = "0-3"
+background = true
+workload = { kind = "traffic", load = 0.5 }
+[[job]]
+name = "ranks"
+nodes = "4-7"
+workload = { kind = "program", program = { kind = "collective", operation = "allreduce", size = "64 KiB" } }
+""",
+        encoding="utf-8",
+    )
+    for sweep in ([], ["--set", "sweep.seed=[1, 2]"]):
+        points = json.loads(cutthrough("check", path, *sweep, "--json").out)["points"]
+        assert all(point["is_lower_bound"] for point in points)
+        out = cutthrough("check", path, *sweep).out
+        assert out.count("≥ ") == {1: 1, 2: 3}[len(points)], "the table of the first point, and a line a point"
+        assert "At least" in out
+    table = checks.checks_table(points, ["seed"])
+    assert next(column.cells for column in table.columns if column.heading == "at most") == ["-", "-"]
+
+
 def test_check_and_run_warn_of_what_misleads(cutthrough: Callable[..., Any], small: Path) -> None:
     """By hand: a packet of 204.8 ns in 2 * 500 + 90 ns covers 18.8 %. Catches a command that leaves warnings out."""
     options = ("--set", "router.buffer=1 packets", "--set", "link.delay=500 ns")

@@ -30,8 +30,11 @@ def check_table(report: Mapping[str, Any]) -> Table:
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold")
     table.add_column()
+    bounds = {"seconds": _least_time, "seconds_most": _most_time}
     for name, value in report.items():
-        if value is not None and not isinstance(value, dict | list):
+        if name in bounds:
+            table.add_row(name.replace("seconds", "time").replace("_", " "), bounds[name](report))
+        elif value is not None and not isinstance(value, dict | list):
             table.add_row(*_shown_row(name, value))
     for line in memory_lines(report.get("router_memory", ())):
         table.add_row("buffers of a router", line)
@@ -50,12 +53,22 @@ def checks_table(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Fi
         Column("channels", [f"{point['channels']:,}" for point in points], 4),
         Column("VCs", [str(point["vcs"]) for point in points], 5),
         Column("deadlock", ["free" if point["deadlock_free"] else "possible" for point in points], 1),
-        Column("time", [brief(point["seconds"], SECONDS) for point in points]),
-        Column("at most", [brief(point["seconds_most"], SECONDS) for point in points], 2),
+        Column("time", [_least_time(point) for point in points]),
+        Column("at most", [_most_time(point) for point in points], 2),
         Column("memory", [brief(point["memory_bytes"], BYTES) for point in points]),
         Column("warnings", [str(len(point["warnings"]) or "") for point in points]),
     ]
     return Fitted(columns, elsewhere="`--json` has them.")
+
+
+def _least_time(point: Mapping[str, Any]) -> str:
+    """Returns the processor time of a point, marked where it is a lower bound."""
+    return f"{'≥ ' if point['is_lower_bound'] else ''}{brief(point['seconds'], SECONDS)}"
+
+
+def _most_time(point: Mapping[str, Any]) -> str:
+    """Returns the largest processor time of a point, or a dash where no bound is known."""
+    return "-" if point["is_lower_bound"] else brief(point["seconds_most"], SECONDS)
 
 
 def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
@@ -121,8 +134,6 @@ def _where(alike: Mapping[str, Sequence[int]], total: int) -> str:
 
 def _shown_row(name: str, value: Any) -> tuple[str, str]:
     """Returns the name and the value of a quantity, in the unit that suits it."""
-    if name in ("seconds", "seconds_most"):
-        return name.replace("seconds", "time").replace("_", " "), brief(value, SECONDS)
     if name.endswith("_bytes"):
         return name.removesuffix("_bytes").replace("_", " "), brief(value, BYTES)
     factor = PICOSECONDS if name.endswith("_ps") else 1.0
