@@ -260,8 +260,16 @@ fn a_dense_matrix_is_read_from_csv_where_it_is_no_list() {
     }
     let error = read(&ring(3)).expect_err("either").to_string();
     assert!(error.contains("`from,to,bytes`") && error.contains(".txt"), "{error}");
-    let error = read("0,1,1,1,1\n1,0,1,1,1\n").expect_err("not square").to_string();
-    assert!(error.contains("line 2: the matrix has 2 rows and 5 columns") && error.contains("lists edges"), "{error}");
+    for (text, wrong) in [
+        ("0,1,1,1,1\n1,0,1,1,1\n", "line 2: the matrix has 2 rows and 5 columns"),
+        ("0\t1\n1\t2\n2\t0\n", "line 3: the matrix has more than 2 rows and 2 columns"),
+        ("0 1\n1 2 3\n", "line 2: row 2 has 3 values, and the matrix 2 columns"),
+    ] {
+        for format in [GraphFormat::Edges, GraphFormat::Matrix] {
+            let error = parse_graph(text.as_bytes(), format).expect_err(text).to_string();
+            assert!(error.contains(wrong) && error.contains("lists edges"), "{error}");
+        }
+    }
 }
 
 /// Returns the arcs of a graph's first phase: from, to, bytes.

@@ -22,13 +22,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
             width = values.len() as u64;
             arcs = ArcList::new(tasks(width, place)?);
         }
-        if values.len() as u64 != width || row >= width {
-            let message = format!(
-                "row {} has {}; the matrix is square, of {}",
-                row + 1,
-                counted(values.len() as u64, ["value", "values"]),
-                counted(width, ["rank", "ranks"])
-            );
+        let (length, columns) = (values.len() as u64, counted(width, ["column", "columns"]));
+        if length != width {
+            let values = counted(length, ["value", "values"]);
+            return Err(LocatedError::at(place, format!("row {} has {values}, and the matrix {columns}", row + 1)));
+        }
+        if row >= width {
+            let rows = counted(width, ["row", "rows"]);
+            let message = format!("the matrix has more than {rows} and {columns}; it must be square");
             return Err(LocatedError::at(place, message));
         }
         for (column, &amount) in (0_u64..).zip(&values).filter(|&(_, &amount)| amount > 0) {

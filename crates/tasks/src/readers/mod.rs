@@ -96,11 +96,19 @@ pub fn parse_graph(bytes: &[u8], format: GraphFormat) -> Result<TaskGraph, Locat
         GraphFormat::Metis => metis::parse(bytes),
         GraphFormat::MatrixMarket => matrix_market::parse(bytes),
         GraphFormat::Edges => table(bytes),
-        GraphFormat::Matrix => matrix::parse(bytes),
+        GraphFormat::Matrix => matrix(bytes),
         GraphFormat::Npy => npy::parse(bytes),
         GraphFormat::CharmLb => charm::parse(bytes),
     };
     graph.and_then(summable)
+}
+
+/// Reads a matrix, and names the form of lists in its errors.
+fn matrix(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
+    matrix::parse(bytes).map_err(|error| {
+        let lists = "a .csv lists edges `from,to,bytes[,messages]` or is a matrix of a row a rank";
+        LocatedError { message: format!("{}; {lists}", error.message), ..error }
+    })
 }
 
 /// Reads an edge list, or a matrix if the table is not a list.
@@ -108,10 +116,7 @@ fn table(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
     rows::check_labels(bytes).map_err(|(line, message)| LocatedError::at(line, message))?;
     match rows::form(bytes, None) {
         Form::List => edges::parse(bytes),
-        Form::Matrix => matrix::parse(bytes).map_err(|error| {
-            let lists = "a .csv lists edges `from,to,bytes[,messages]` or is a matrix of a row a rank";
-            LocatedError { message: format!("{}; {lists}", error.message), ..error }
-        }),
+        Form::Matrix => matrix(bytes),
         Form::Either => Err(LocatedError::new(
             "its three rows of three columns may be edges or a matrix: write `from,to,bytes` as the first line of a list, and \
              name a matrix .txt",
