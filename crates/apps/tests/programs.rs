@@ -2,12 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apps::message_driven::{DrivenSpec, MessageDriven};
 use apps::motifs::{
-    CollectiveSpec, FftSpec, HaloSpec, IncastSpec, LammpsDeck, LammpsSpec, ProgramSpec, SweepSpec, TrainingSpec,
+    CallsSpec, ChakraSpec, CollectiveSpec, FftSpec, GoalSpec, HaloSpec, IncastSpec, LammpsDeck, LammpsSpec,
+    ProgramSpec, SweepSpec, TraceSpec, TrainingSpec,
 };
 use mpi::collectives::{Algorithm, Operation, Selection, algorithms};
 use mpi::communicator::OffloadLimits;
@@ -80,6 +81,32 @@ proptest! {
         }
         if let Ok(schedule) = builder.build() {
             prop_assert_eq!(goal::read(&goal::write(&schedule)).unwrap(), schedule);
+        }
+    }
+}
+
+#[test]
+fn a_file_of_another_kind_of_program_is_refused_with_its_kind() {
+    // Would catch a reader that meets the file of another kind and says only that it understands nothing.
+    let specs: [(&str, fn(PathBuf) -> ProgramSpec); 4] = [
+        ("goal", |file| ProgramSpec::Goal(GoalSpec { file })),
+        ("calls", |file| ProgramSpec::Calls(CallsSpec { file })),
+        ("trace", |file| ProgramSpec::Trace(TraceSpec { file, wildcards: false, compute_scale: 1.0 })),
+        ("chakra", |file| {
+            ProgramSpec::Chakra(ChakraSpec { file, compute_scale: 1.0, ops_per_second: None, groups: None })
+        }),
+    ];
+    for (kind, spec) in specs {
+        for (name, of) in [
+            ("a.goal", "goal"),
+            ("a.calls", "calls"),
+            ("a.trace", "trace"),
+            ("a.0.et", "chakra"),
+            ("a.0.json", "chakra"),
+        ] {
+            let error = spec(name.into()).build(2, Path::new("nowhere")).unwrap_err().to_string();
+            let refused = error.contains(&format!("{name}: `kind = \"{of}\"` reads such files"));
+            assert_eq!(refused, kind != of, "{kind}: {error}");
         }
     }
 }

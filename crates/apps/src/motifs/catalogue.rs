@@ -14,7 +14,7 @@ use super::halo::{Halo, HaloSpec};
 use super::incast::{Incast, IncastSpec};
 use super::lammps;
 use super::lammps::spec::LammpsSpec;
-use super::limits::{check_room, check_time, shown};
+use super::limits::{check_ending, check_room, check_time, shown};
 use super::program_context::ProgramContext;
 use super::recorded::TraceSpec;
 use super::sweep::{Sweep, SweepSpec};
@@ -186,7 +186,7 @@ impl GoalSpec {
     fn build(&self, ranks: u32, base: &Path) -> Result<Arc<dyn Programs>, KeyError> {
         let name = shown(&self.file);
         let wrong = |message: String| KeyError::new("file", format!("{name}: {message}"));
-        let schedule = goal::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
+        let schedule = goal::read(&text_of(&self.file, base, "goal")?).map_err(|error| wrong(error.to_string()))?;
         check_room(schedule.ranks(), ranks).map_err(wrong)?;
         if let Some(op) = (0..schedule.len() as u32).find(|&op| schedule.lanes(op) != (0, 0)) {
             let (cpu, nic) = schedule.lanes(op);
@@ -204,7 +204,8 @@ impl CallsSpec {
         let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
         let name = shown(&self.file);
         let wrong = |message: String| KeyError::new("file", format!("{name}: {message}"));
-        let calls = calls::text::read(&text_of(&self.file, base)?).map_err(|error| wrong(error.to_string()))?;
+        let calls =
+            calls::text::read(&text_of(&self.file, base, "calls")?).map_err(|error| wrong(error.to_string()))?;
         let calls = calls.carried_by(backend).map_err(|error| wrong(error.to_string()))?;
         check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
         calls.check(None).map_err(|error| wrong(error.to_string()))?;
@@ -224,16 +225,9 @@ impl CalledBackSpec {
     }
 }
 
-/// Reads the text of a program file.
-fn text_of(file: &Path, base: &Path) -> Result<String, KeyError> {
+/// Reads the text of a file of programs of a kind.
+fn text_of(file: &Path, base: &Path, kind: &str) -> Result<String, KeyError> {
     let wrong = |message: String| KeyError::new("file", format!("{}: {message}", shown(file)));
-    let kind = match file.extension().and_then(|ending| ending.to_str()) {
-        Some("et" | "json") => Some("chakra"),
-        Some("trace") => Some("trace"),
-        _ => None,
-    };
-    if let Some(kind) = kind {
-        return Err(wrong(format!("it is not text of this kind; `kind = \"{kind}\"` reads such files")));
-    }
+    check_ending(file, kind)?;
     input::PROGRAM.read_text(&base.join(file)).map_err(|error| wrong(format!("it {error}")))
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{KeyError, KeyResult};
 
-use super::limits::{check_room, shown};
+use super::limits::{check_ending, check_room, shown};
 use super::program_context::ProgramContext;
 use mpi::program::{Programs, calls};
 use traces::chakra::{ChakraError, Options, open, read_groups};
@@ -43,6 +43,7 @@ impl ChakraSpec {
         let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
         let name = shown(&self.file);
         let wrong = |message: String| KeyError::new("file", format!("{name}: {message}"));
+        check_ending(&self.file, "chakra")?;
         let groups = match &self.groups {
             None => std::collections::BTreeMap::new(),
             Some(file) => {

@@ -31,6 +31,19 @@ pub fn check_room(ranks: u32, room: u32) -> Result<(), String> {
     if ranks <= room { Ok(()) } else { Err(format!("it has {ranks} ranks, and there is room for {room}")) }
 }
 
+/// Refuses a file of programs whose ending is that of another `kind` of program.
+pub(super) fn check_ending(file: &Path, kind: &str) -> Result<(), KeyError> {
+    let of_ending = match file.extension().and_then(|ending| ending.to_str()) {
+        Some("et" | "json") => "chakra",
+        Some(ending @ ("trace" | "goal" | "calls")) => ending,
+        _ => kind,
+    };
+    match of_ending == kind {
+        true => Ok(()),
+        false => Err(KeyError::new("file", format!("{}: `kind = \"{of_ending}\"` reads such files", shown(file)))),
+    }
+}
+
 /// Returns the name of a file for messages. For an absolute path it is the file name only: the experiment has the whole
 /// path, and programs in Python are written to files with long paths.
 pub(super) fn shown(file: &Path) -> Cow<'_, str> {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::KeyError;
 
-use super::limits::{check_room, shown};
+use super::limits::{check_ending, check_room, shown};
 use super::program_context::ProgramContext;
 use mpi::program::Programs;
 use traces::recorded::{LARGEST_SCALE, Replay, Trace};
@@ -41,6 +41,7 @@ impl TraceSpec {
             let message = format!("{} is out of range: 0 to {LARGEST_SCALE} are allowed", self.compute_scale);
             return Err(KeyError::new("compute_scale", message));
         }
+        check_ending(&self.file, "trace")?;
         let replay = Replay { wildcards: self.wildcards, compute_scale: self.compute_scale, backend: context.backend };
         let trace = Trace::open(&context.base.join(&self.file), replay).map_err(|error| wrong(error.to_string()))?;
         check_room(trace.ranks(), context.node_of.len() as u32).map_err(wrong)?;

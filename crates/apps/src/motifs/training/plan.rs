@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use units::{KeyError, KeyResult};
+use units::{KeyError, KeyResult, counted};
 
 use super::spec::TrainingSpec;
 use crate::motifs::planned;
@@ -102,7 +102,8 @@ fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), KeyError> {
     let TrainingSpec { tensor, pipeline, expert, .. } = *spec;
     let each = u64::from(tensor) * u64::from(pipeline);
     if each == 0 || !u64::from(ranks).is_multiple_of(each) {
-        let message = format!("{ranks} ranks cannot be divided into {pipeline} stages of groups of {tensor}");
+        let stages = counted(pipeline.into(), ["stage", "stages"]);
+        let message = format!("{ranks} ranks cannot be divided into {stages} of groups of {tensor}");
         return Err(KeyError::new(if tensor > 1 { "tensor" } else { "pipeline" }, message));
     }
     let room = (u64::from(ranks) / each) as u32;
