@@ -175,6 +175,25 @@ fn a_message_goes_before_a_packet_that_is_not_due() {
 }
 
 #[test]
+fn a_job_that_saturates_in_its_warm_up_is_marked() {
+    // Would catch the mean latency of a job whose queues grow, shown without a mark because its warm-up has not ended.
+    let kinds = [
+        "kind = \"traffic\", pattern = { kind = \"shift\", offset = 7 }",
+        "kind = \"collective\", operation = \"multicast\", fanout = { mean = 4 }",
+        "kind = \"collective\", operation = \"allreduce\", groups = \"persistent\", senders = 8, fanout = { mean = 7 }",
+    ];
+    let cases = [(0.05, false), (0.6, true), (1.0, true)];
+    for (kind, (load, saturated)) in kinds.into_iter().flat_map(|kind| cases.map(|case| (kind, case))) {
+        let noise =
+            format!("name = \"noise\"\nnodes = \"0-13\"\nbackground = true\nworkload = {{ load = {load}, {kind} }}");
+        let short = "name = \"short\"\nnodes = \"14-15\"\nworkload = { kind = \"exchange\", volume = \"1150 KiB\" }";
+        let line = r#"kind = "mesh", dims = [16]"#;
+        let point = result(&experiment(line, r#"measure = { warm_up = "1 ms" }"#, &[&noise, short]));
+        assert_eq!(job(&point, "noise").point.open().unwrap().saturated, saturated, "load {load}, {kind}");
+    }
+}
+
+#[test]
 fn a_job_sends_between_its_start_and_its_end() {
     // Would catch traffic before the start or after the end. Backlogged for 20 us, a node generates a packet each 204.8
     // ns, and at the start a second one as the head of the first leaves: 1 + 98.

@@ -1,9 +1,18 @@
 //! Progress of each source, to recognise sources that the network holds back.
 
-use engine::statistics;
+use engine::statistics::{self, Estimate};
 
 /// Share of its offered load below which a source counts as held back.
 pub const SATURATED_BELOW: f64 = 0.97;
+
+/// Packets or operations that have to arrive in the later half of a warm-up, for it to say whether a job is saturated:
+/// with fewer, random arrivals look like saturation once in 200 cases.
+pub(crate) const FEWEST_ARRIVALS: u64 = 400;
+
+/// Whether an accepted load is below the offered one, by more than its confidence interval.
+pub(crate) fn is_below(accepted: &Estimate, load: f64) -> bool {
+    accepted.mean + accepted.half_width < SATURATED_BELOW * load
+}
 
 /// Delivered share of the bytes that enter, of all sources together, below which the network counts as filling. Closer
 /// to 1, the packets under way at the ends of the interval would blur the share of a single source.

@@ -7,7 +7,7 @@ use engine::statistics::{self, Batch as Mean, Estimate, Histogram};
 use fabric::{Batch, ChannelUse};
 use topology::ChannelSource;
 
-use super::sources::SATURATED_BELOW;
+use super::sources::{FEWEST_ARRIVALS, is_below};
 use super::{JobCounts, RunContext, RunState, RunTotals, WorkloadRun};
 use crate::progress::Phase;
 use crate::run::outcome::RunError;
@@ -267,23 +267,34 @@ impl<S: Sampler> SteadyRun<S> {
     }
 
     fn is_saturated(&self) -> bool {
-        let accepted = self.accepted();
-        accepted.mean + accepted.half_width < SATURATED_BELOW * self.sampler.load() || self.sampler.is_held_back()
+        is_below(&self.accepted(), self.sampler.load()) || self.sampler.is_held_back()
+    }
+
+    /// Whether the later half of a warm-up that the end of the run has cut accepted less than was offered. A saturated
+    /// job may never settle.
+    fn falls_behind(&self) -> bool {
+        let later = &self.batches[self.batches.len() / 2..];
+        let ended: f64 = later.iter().map(|counts| S::time(counts).weight).sum();
+        ended >= FEWEST_ARRIVALS as f64 && is_below(&self.accepted_in(later), self.sampler.load())
     }
 
     /// Estimates the mean time of what has ended in the measured interval.
     pub fn time(&self) -> Estimate {
-        self.estimate(S::time)
+        self.estimate(&self.batches, S::time)
     }
 
     /// Estimates the accepted load.
     pub fn accepted(&self) -> Estimate {
-        let capacity = self.sampler.capacity();
-        self.estimate(|counts| Mean { sum: S::amount(counts) / capacity, weight: 1.0 })
+        self.accepted_in(&self.batches)
     }
 
-    fn estimate(&self, of: impl Fn(&S::Counts) -> Mean) -> Estimate {
-        let batches: Vec<Mean> = self.batches.iter().map(of).collect();
+    fn accepted_in(&self, batches: &[S::Counts]) -> Estimate {
+        let capacity = self.sampler.capacity();
+        self.estimate(batches, |counts| Mean { sum: S::amount(counts) / capacity, weight: 1.0 })
+    }
+
+    fn estimate(&self, batches: &[S::Counts], of: impl Fn(&S::Counts) -> Mean) -> Estimate {
+        let batches: Vec<Mean> = batches.iter().map(of).collect();
         statistics::estimate(&batches, self.context().measure.confidence)
     }
 }
@@ -383,8 +394,11 @@ impl<S: Sampler> WorkloadRun for SteadyRun<S> {
         let RunContext { batch, job, .. } = *self.context();
         self.sampler.collect(machine);
         match self.stage {
-            Stage::WarmUp { .. } if S::IS_EXACT => {
-                self.measured = (now.saturating_sub(self.batches.len() as u64 * batch), now);
+            Stage::WarmUp { .. } => {
+                self.saturated = self.falls_behind();
+                if S::IS_EXACT {
+                    self.measured = (now.saturating_sub(self.batches.len() as u64 * batch), now);
+                }
             }
             Stage::Measure { .. } => self.end(now, machine, true),
             _ => {}
