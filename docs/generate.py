@@ -47,6 +47,7 @@ MACHINES = {
     "mesh": "mesh:4x4x3",
     "torus": "torus:6x5",
     "torus-3d": "torus:4x4x4",
+    "hyperx": "hyperx:5x4",
     "dragonfly": "dragonfly:h=2",
     "dragonfly-16512": "dragonfly:h=8",
 }

@@ -66,7 +66,6 @@ def test_wrong_keys_are_named(cutthrough: Callable[..., Any], small: Path, comma
 
 #: Kinds from elsewhere, and what is the way to them.
 ELSEWHERE = {
-    "topology.kind=hyperx": 'kind = "file"',
     "topology.kind=slim-fly": 'kind = "file"',
     "routing.kind=ecmp": 'kind = "table"',
     "router.kind=wormhole": "no file describes other architectures",

@@ -12,6 +12,7 @@ use crate::families::dragonfly::{Dragonfly, DragonflySpec};
 use crate::families::fat_tree::{FatTree, FatTreeSpec};
 use crate::families::file::{FileSpec, FileTopology};
 use crate::families::flat::{Flat, FlatSpec};
+use crate::families::hyperx::{HyperX, HyperXSpec};
 use crate::families::planes::{MAX_PLANES, Planes};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use crate::families::torus::{GridSpec, Torus};
@@ -43,6 +44,10 @@ impl Family {
 /// Shortest paths, on any topology.
 const SHORTEST: Keys = &[("kind", "shortest-path")];
 
+/// Shortest paths at random. With one fixed path for each pair, most of a folded Clos network would lie idle, and all
+/// parallel wires but one.
+const SPREAD: Keys = &[("kind", "shortest-path"), ("ties", "random")];
+
 /// Dimension order, on grids.
 const IN_ORDER: Keys = &[("kind", "dimension-order")];
 
@@ -61,6 +66,9 @@ pub enum TopologySpec {
     Torus(GridSpec),
     /// Grid of routers with edges.
     Mesh(GridSpec),
+    /// Grid of routers in which the routers of every line are wired to one another.
+    #[serde(rename = "hyperx")]
+    HyperX(HyperXSpec),
     /// Any connected network, from an edge list.
     File(FileSpec),
     /// Network without routers, given by a delay and a bandwidth. Ranks only.
@@ -69,14 +77,14 @@ pub enum TopologySpec {
 
 impl TopologySpec {
     /// All families, in the order of the variants.
-    pub const FAMILIES: [Family; 7] = [
+    pub const FAMILIES: [Family; 8] = [
         Family::new("single-switch", "single-switch:8", None, SHORTEST),
         Family::new("fat-tree", "fat-tree:k=4,n=4", Some(View::Hierarchy), &[("kind", "adaptive-up-down")]),
         Family::new("dragonfly", "dragonfly:h=4", Some(View::Groups), &[("kind", "minimal")]),
         Family::new("torus", "torus:8x8x8", Some(View::Grid), IN_ORDER),
         Family::new("mesh", "mesh:8x8", Some(View::Grid), IN_ORDER),
-        // With one fixed path for each pair, most of a folded Clos network would lie idle.
-        Family::new("file", "file:machine.edges", None, &[("kind", "shortest-path"), ("ties", "random")]),
+        Family::new("hyperx", "hyperx:8x8x8,nodes_per_router=8", None, SPREAD),
+        Family::new("file", "file:machine.edges", None, SPREAD),
         Family::new("flat", "flat:4096", None, SHORTEST),
     ];
 
@@ -98,6 +106,7 @@ impl TopologySpec {
             Self::Dragonfly(spec) => Arc::new(Dragonfly::new(spec)?),
             Self::Torus(spec) => Arc::new(Torus::new(spec)?),
             Self::Mesh(spec) => Arc::new(Torus::mesh(spec)?),
+            Self::HyperX(spec) => Arc::new(HyperX::new(spec)?),
             Self::File(spec) => Arc::new(FileTopology::new(spec, base)?),
             Self::Flat(spec) => Arc::new(Flat::new(spec)?),
         })
@@ -208,6 +217,7 @@ impl FromStr for TopologySpec {
             "dragonfly" => DragonflySpec::from_shorthand(settings).map(Self::Dragonfly),
             "torus" => GridSpec::from_shorthand(settings).map(Self::Torus),
             "mesh" => GridSpec::from_shorthand(settings).map(Self::Mesh),
+            "hyperx" => HyperXSpec::from_shorthand(settings).map(Self::HyperX),
             "flat" => FlatSpec::from_shorthand(settings).map(Self::Flat),
             "file" => Ok(Self::File(FileSpec { path: settings.into() })),
             other => {

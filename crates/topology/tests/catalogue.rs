@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use topology::families::fat_tree::FatTreeSpec;
 use topology::families::file::FileSpec;
 use topology::families::flat::FlatSpec;
+use topology::families::hyperx::{HyperXSpec, Wires};
 use topology::families::single_switch::SingleSwitchSpec;
 use topology::families::torus::GridSpec;
 use topology::{Family, TopologySpec, View};
@@ -17,6 +18,10 @@ use units::KeyError;
 
 fn grid(dims: &[u64], nodes_per_router: u64) -> GridSpec {
     GridSpec { dims: dims.to_vec(), nodes_per_router }
+}
+
+fn hyperx(dims: &[u64], wires: Wires, nodes_per_router: u64) -> TopologySpec {
+    TopologySpec::HyperX(HyperXSpec { dims: dims.to_vec(), wires, nodes_per_router })
 }
 
 #[test]
@@ -37,6 +42,16 @@ fn tables_and_shorthands_say_the_same() {
             mesh,
             json!({"kind": "mesh", "dims": [8, 4], "nodes_per_router": 2}),
             ["mesh:8x4,nodes_per_router=2", "mesh:nodes_per_router=2,dims=8x4"],
+        ),
+        (
+            hyperx(&[8, 4], Wires::ByDim(vec![1, 2]), 3),
+            json!({"kind": "hyperx", "dims": [8, 4], "wires": [1, 2], "nodes_per_router": 3}),
+            ["hyperx:8x4,wires=1x2,nodes_per_router=3", "hyperx:nodes_per_router=3,wires=1x2,dims=8x4"],
+        ),
+        (
+            hyperx(&[8, 4], Wires::Uniform(1), 1),
+            json!({"kind": "hyperx", "dims": [8, 4]}),
+            ["hyperx:8x4", "hyperx:dims=8x4,wires=1"],
         ),
         (file, json!({"kind": "file", "path": "a,b.edges"}), ["file:a,b.edges"; 2]),
         (
@@ -77,6 +92,7 @@ fn unknown_keys_and_wrong_types_are_refused() {
         json!({"kind": "torus", "dims": 8}),
         json!({"kind": "torus", "dims": [-8]}),
         json!({"kind": "torus"}),
+        json!({"kind": "hyperx", "dims": [8], "wires": "1x2"}),
         json!({"kind": "fat-tree", "k": 4}),
         json!({"kind": "fat-tree", "k": "4", "n": 4}),
         json!({"kind": "single-switch", "ports": 1.5}),
@@ -102,6 +118,8 @@ fn bad_shorthands_are_refused_at_their_key() {
         ("torus:8x8,2", "dims"),
         ("torus:8x8,wrap=1", "dims"),
         ("torus:8,dims=8", "dims"),
+        ("hyperx:8x8,wires=", "wires"),
+        ("hyperx:8x8,wires=1xtwo", "wires"),
         ("fat-tree:k=4", "n"),
         ("fat-tree:n=4", "k"),
         ("fat-tree:k=4,n=", "n"),
@@ -130,8 +148,20 @@ fn the_schema_states_the_range_that_is_built() {
     check_range(&schema("torus", "dims")["items"], torus);
     check_range(&schema("flat", "nodes"), |nodes| TopologySpec::Flat(FlatSpec { nodes }));
     check_range(&schema("mesh", "nodes_per_router"), |nodes| TopologySpec::Mesh(grid(&[2], nodes)));
+    check_range(&schema("hyperx", "dims")["items"], |size| hyperx(&[size], Wires::Uniform(1), 1));
+    check_range(&schema("hyperx", "nodes_per_router"), |nodes| hyperx(&[2], Wires::Uniform(1), nodes));
+    let [uniform, by_dim] = [0, 1].map(|option| definition("Wires")["anyOf"][option].clone());
+    check_range(&uniform, |wires| hyperx(&[2], Wires::Uniform(wires), 1));
+    check_range(&by_dim["items"], |wires| hyperx(&[2], Wires::ByDim(vec![wires]), 1));
+    let dims = schema("hyperx", "dims");
+    assert_eq!((&dims["minItems"], &dims["maxItems"]), (&json!(1), &json!(8)));
     let dims = schema("mesh", "dims");
     assert_eq!((&dims["minItems"], &dims["maxItems"]), (&json!(1), &json!(24)));
+}
+
+/// Returns a definition of the schema.
+fn definition(name: &str) -> Value {
+    serde_json::to_value(schemars::schema_for!(TopologySpec)).unwrap()["$defs"][name].clone()
 }
 
 fn check_range(schema: &Value, spec: impl Fn(u64) -> TopologySpec) {
@@ -143,7 +173,7 @@ fn check_range(schema: &Value, spec: impl Fn(u64) -> TopologySpec) {
 
 proptest! {
     #[test]
-    fn no_shorthand_panics(text in "(single-switch|fat-tree|torus|mesh|file|.{0,6}):?[a-z0-9x=,. -]{0,16}") {
+    fn no_shorthand_panics(text in "(single-switch|fat-tree|torus|mesh|hyperx|file|.{0,6}):?[a-z0-9x=,. -]{0,16}") {
         if let Ok(spec) = text.parse::<TopologySpec>() {
             // A shorthand equals a table that can be read back.
             let table = serde_json::to_value(&spec).unwrap();

@@ -8,4 +8,5 @@ mod dragonfly;
 mod fat_tree;
 mod file;
 mod grid;
+mod hyperx;
 mod planes;

@@ -11,8 +11,15 @@ use topology::{ChannelSource, Channels, Endpoint, NO_PATH, NetworkSpec, Topology
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
 /// One network of each family.
-const NETWORKS: [&str; 6] =
-    ["single-switch:5", "fat-tree:k=2,n=3", "dragonfly:h=2", "torus:4x3", "mesh:3x2", "torus:3,nodes_per_router=2"];
+const NETWORKS: [&str; 7] = [
+    "single-switch:5",
+    "fat-tree:k=2,n=3",
+    "dragonfly:h=2",
+    "torus:4x3",
+    "mesh:3x2",
+    "torus:3,nodes_per_router=2",
+    "hyperx:4x3,wires=1x2,nodes_per_router=2",
+];
 
 fn planes(shorthand: &str, planes: u32) -> std::sync::Arc<dyn Topology> {
     let topology = shorthand.parse::<TopologySpec>().unwrap();

@@ -49,7 +49,7 @@ def explain(
 ) -> None:
     """Explain a section, a kind or a key of the experiment file.
 
-    Prints its meaning, unit, default, range and an example. For other words of the field (ECN, SHARP, HyperX) it
+    Prints its meaning, unit, default, range and an example. For other words of the field (ECN, SHARP, Slim Fly) it
     names the keys that model them, or says that they are not modelled.
 
     Example: `cutthrough explain topology.dragonfly.h`

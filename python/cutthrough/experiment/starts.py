@@ -27,6 +27,7 @@ MACHINES: dict[str, dict[str, Any]] = {
     "dragonfly": {"h": 2},
     "torus": {"dims": [4, 4]},
     "mesh": {"dims": [4, 4]},
+    "hyperx": {"dims": [4, 4], "nodes_per_router": 4},
     "file": {"path": "network.edges"},
     "flat": {"nodes": 64},
 }

@@ -298,9 +298,10 @@ WORDS = (
         "All packets have one class of service. Jobs share links by arbitration alone.",
     ),
     Word(
-        ("HyperX", "Hamming graph"),
-        ("topology.file", "routing.table"),
-        EDGE_LIST + " Its routing is minimal or a table; adaptive detours are absent.",
+        ("Hamming graph", "flattened butterfly"),
+        ("topology.hyperx", "topology.dragonfly.group"),
+        "A grid in which the routers of every line are wired to one another: `hyperx`. Its routing is minimal or a "
+        "table; adaptive detours are absent. A group of a dragonfly may be a flattened butterfly.",
     ),
     Word(
         ("Slim Fly", "PolarFly", "PolarStar", "Bundlefly", "MMS graph"),
@@ -388,7 +389,7 @@ def _by_name() -> dict[str, Word]:
 
 
 def find(text: str) -> Word | None:
-    """The word of a spelling: of the whole text, or of its last part (`topology.hyperx`)."""
+    """The word of a spelling: of the whole text, or of its last part (`topology.megafly`)."""
     held = _by_name()
     return held.get(plain(text)) or held.get(plain(text.rpartition(".")[2]))
 

@@ -13,7 +13,7 @@ from cutthrough.sections.base import Choice, Section, key
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CHOICE", "Dragonfly", "FatTree", "File", "Flat", "Kind", "Mesh", "SingleSwitch", "Torus"]
+__all__ = ["CHOICE", "Dragonfly", "FatTree", "File", "Flat", "Hyperx", "Kind", "Mesh", "SingleSwitch", "Torus"]
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -81,6 +81,19 @@ class Mesh(Section, tag=("kind", "mesh")):
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
+class Hyperx(Section, tag=("kind", "hyperx")):
+    """Grid of routers in which the routers of every line are wired to one another."""
+
+    dims: Sequence[int] | None = key("""Number of routers in each dimension, at least 2 each. The first dimension is
+        numbered fastest (from 2 to 32768; required, or swept).""")
+    wires: int | Sequence[int] | None = key("""Number of parallel wires between two routers of a line: one number, or a
+        list of one for each dimension (from 1 to 65534; default 1).""")
+    nodes_per_router: int | None = key("Number of nodes on each router (from 1 to 65534; default 1).")
+    planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
+        which plane a message goes (from 1 to 16; default 1).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
 class File(Section, tag=("kind", "file")):
     """Any connected network, from an edge list."""
 
@@ -100,7 +113,7 @@ class Flat(Section, tag=("kind", "flat")):
 
 
 #: Any of the kinds.
-Kind: TypeAlias = SingleSwitch | FatTree | Dragonfly | Torus | Mesh | File | Flat
+Kind: TypeAlias = SingleSwitch | FatTree | Dragonfly | Torus | Mesh | Hyperx | File | Flat
 
 #: What reads a table.
 CHOICE = Choice.of(Kind)

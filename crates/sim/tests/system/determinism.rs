@@ -113,6 +113,7 @@ fn cases() -> Vec<(String, String)> {
     cases.extend(paced());
     cases.extend(measured());
     cases.extend(tabled());
+    cases.extend(cliques());
     cases
 }
 
@@ -181,6 +182,21 @@ fn adaptive_tori() -> Vec<(String, String)> {
         }
     }
     cases
+}
+
+/// A HyperX with parallel wires, by every router; the default routing, one fixed path and up*/down* in turn.
+fn cliques() -> Vec<(String, String)> {
+    let keys = "kind = \"hyperx\", dims = [4, 3], wires = [1, 2], nodes_per_router = 2";
+    let routings = [("default", ""), ("first", "kind = \"shortest-path\""), ("up-down", "kind = \"up-down\"")];
+    let turns = ROUTERS.iter().zip(routings.into_iter().cycle()).zip(WORKLOADS.iter().cycle());
+    let of = |((router, (name, routing)), &(load, workload)): ((&&str, (&str, &str)), &(&str, &str))| {
+        let rest = format!(
+            "router = {{ kind = \"{router}\" }}\n routing = {{ {routing} }}\n
+             workload = {{ kind = \"traffic\", {workload} }}"
+        );
+        case(["4x3 hyperx", name, router, load], keys, &rest)
+    };
+    turns.map(of).collect()
 }
 
 /// A case, what it gave on one thread, and what it is expected to be near to.

@@ -23,6 +23,7 @@ const TOPOLOGIES: &[(&str, &str)] = &[
     ("mesh", "dims = [4, 4]"),
     ("mesh", "dims = [2, 4], nodes_per_router = 2"),
     ("file", r#"path = "data/cluster.edges""#),
+    ("hyperx", "dims = [2, 4], wires = [2, 1], nodes_per_router = 2"),
 ];
 
 /// Low enough for half of the nodes to share a channel (all of a permutation may take the first of several paths) whose

@@ -4,6 +4,7 @@ pub mod dragonfly;
 pub mod fat_tree;
 pub mod file;
 pub mod flat;
+pub mod hyperx;
 pub mod planes;
 pub mod single_switch;
 pub mod torus;

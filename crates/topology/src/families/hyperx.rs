@@ -1,0 +1,253 @@
+//! HyperX: a grid of routers in which the routers of every line of every dimension are a clique (Ahn, Binkert, Davis,
+//! McLaren and Schreiber, "HyperX: topology, routing, and packaging of efficient large-scale networks", SC 2009).
+//!
+//! Numbering, for L dimensions of S_d routers, K_d parallel wires between two routers of a line of dimension d, and n
+//! nodes on each router:
+//!
+//! - Router r has the coordinates (c_0, c_1, ...) with `r = c_0 + S_0 * (c_1 + S_1 * (c_2 + ...))`: first dimension
+//!   fastest.
+//! - Node x is attached to port `x mod n` of router `x / n`.
+//! - The ports of dimension d follow those of the nodes and of the dimensions below d. They are ordered by the peer's
+//!   coordinate (the router's coordinate is left out), then by wire. Wire k of a router is wire k of its peer.
+//!
+//! A router has `n + sum of (S_d - 1) K_d` ports. The distance between two routers is the number of coordinates that
+//! differ. There are no tables: an endpoint costs a search among the dimensions.
+//!
+//! The bisection cuts the dimensions in ascending order of `K_d * ceil(S_d / 2)`, the order that cuts least.
+//! A dimension of even size is cut in the middle, which ends the cut: `R S_d K_d / 4` wires of R routers. One of odd
+//! size is cut on both sides of its middle slab, which the next dimension cuts. Both separate `floor(S_d^2 / 4)` pairs
+//! of routers in each line. With odd sizes only, one half has one router more.
+//!
+//! Limits: 8 dimensions. No routing is made for this family: packets take shortest paths from tables.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{KeyError, NodeId, PortId, RouterId};
+
+use crate::network::Topology;
+use crate::shorthand::Settings;
+use crate::views::Grid;
+use crate::wires::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_NODES, MAX_PORTS, MAX_ROUTERS, product};
+
+/// Names of the channel classes, and of the coordinates from the third on.
+const NAMES: [&str; 10] = ["injection", "ejection", "dim0", "dim1", "dim2", "dim3", "dim4", "dim5", "dim6", "dim7"];
+
+/// Maximum number of dimensions.
+const MAX_DIMS: usize = NAMES.len() - 2;
+
+/// HyperX: a grid of routers with wires between any two routers of a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HyperXSpec {
+    /// Number of routers in each dimension, at least 2 each. The first dimension is numbered fastest.
+    #[schemars(length(min = 1, max = 8), inner(range(min = 2, max = 32768)))]
+    pub dims: Vec<u64>,
+    /// Number of parallel wires between two routers of a line: one number, or a list of one for each dimension.
+    #[serde(default)]
+    pub wires: Wires,
+    /// Number of nodes on each router.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 65534))]
+    pub nodes_per_router: u64,
+}
+
+/// Numbers of parallel wires: one for all dimensions, or a list by dimension.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Wires {
+    /// One number for all dimensions.
+    Uniform(#[schemars(range(min = 1, max = 65534))] u64),
+    /// A number for each dimension.
+    ByDim(#[schemars(length(min = 1, max = 8), inner(range(min = 1, max = 65534)))] Vec<u64>),
+}
+
+impl Default for Wires {
+    fn default() -> Self {
+        Self::Uniform(one())
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl HyperXSpec {
+    /// Reads the shorthand `8x8x8,nodes_per_router=8` or `8x8,wires=1x2`.
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
+        let settings = Settings::read(text, &["dims", "wires", "nodes_per_router"])?;
+        let wires = match settings.text("wires").map(|_| settings.numbers("wires")).transpose()?.as_deref() {
+            None => Wires::default(),
+            Some(&[wires]) => Wires::Uniform(wires),
+            Some(wires) => Wires::ByDim(wires.to_vec()),
+        };
+        let nodes_per_router = settings.number_or("nodes_per_router", one())?;
+        Ok(Self { dims: settings.numbers("dims")?, wires, nodes_per_router })
+    }
+
+    /// Returns the number of parallel wires of each dimension.
+    fn wires_by_dim(&self) -> Result<Vec<u64>, KeyError> {
+        let wires = match &self.wires {
+            Wires::Uniform(wires) => vec![*wires; self.dims.len()],
+            Wires::ByDim(wires) => wires.clone(),
+        };
+        if wires.len() != self.dims.len() {
+            let message = format!("`wires` has {} numbers for {} `dims`", wires.len(), self.dims.len());
+            return Err(KeyError::new("wires", message));
+        }
+        match wires.iter().find(|wires| !(1..u64::from(MAX_PORTS)).contains(*wires)) {
+            Some(wrong) => {
+                Err(KeyError::new("wires", format!("`wires` is {wrong}; 1 to {} are allowed", MAX_PORTS - 1)))
+            }
+            None => Ok(wires),
+        }
+    }
+}
+
+/// HyperX of checked sizes.
+#[derive(Clone, Debug)]
+pub struct HyperX {
+    /// Numbering of the routers and their nodes. It is no view: the ports are those of cliques.
+    grid: Grid,
+    dims: Vec<Dim>,
+    ports: u16,
+}
+
+/// Dimension: its size, and the ports of its cliques.
+#[derive(Clone, Copy, Debug)]
+struct Dim {
+    size: u32,
+    /// Difference between the numbers of neighbours.
+    stride: u32,
+    wires: u16,
+    first_port: u16,
+}
+
+impl HyperX {
+    /// Builds a HyperX. Fails if there are not 1 to 8 dimensions of at least 2 routers, or if it would have more than
+    /// `MAX_ROUTERS` routers, `MAX_NODES` nodes, `MAX_PORTS` ports on a router or `MAX_ALL_PORTS` ports.
+    pub fn new(spec: &HyperXSpec) -> Result<Self, KeyError> {
+        if !(1..=MAX_DIMS).contains(&spec.dims.len()) || spec.dims.iter().any(|&size| size < 2) {
+            let message = format!("`dims` is {:?}; 1 to {MAX_DIMS} sizes of at least 2 are allowed", spec.dims);
+            return Err(KeyError::new("dims", message));
+        }
+        let Some(routers) = product(spec.dims.iter().copied(), MAX_ROUTERS) else {
+            let message = format!("`dims` is {:?}; at most {MAX_ROUTERS} (2^24) routers are allowed", spec.dims);
+            return Err(KeyError::new("dims", message));
+        };
+        let wires = spec.wires_by_dim()?;
+        let nodes = spec.nodes_per_router;
+        if nodes == 0 || product([u64::from(routers), nodes], MAX_NODES).is_none() {
+            let most = MAX_NODES / routers;
+            let message = format!("`nodes_per_router` is {nodes}; 1 to {most} are allowed on {routers} routers");
+            return Err(KeyError::new("nodes_per_router", message));
+        }
+        let links: u64 = spec.dims.iter().zip(&wires).map(|(size, wires)| (size - 1) * wires).sum();
+        let most = u64::from(MAX_PORTS).min(MAX_ALL_PORTS / u64::from(routers));
+        if links + nodes > most {
+            let key = match (nodes > links, wires.iter().all(|&wires| wires == 1)) {
+                (true, _) => "nodes_per_router",
+                (false, true) => "dims",
+                (false, false) => "wires",
+            };
+            let message = format!(
+                "`{key}` makes routers of {} ports ({nodes} of nodes); at most {most} are allowed on {routers} routers",
+                links + nodes
+            );
+            return Err(KeyError::new(key, message));
+        }
+        Ok(Self::of(spec.dims.iter().map(|&size| size as u32).collect(), &wires, nodes as u16))
+    }
+
+    /// Creates a HyperX of checked sizes.
+    fn of(sizes: Vec<u32>, wires: &[u64], nodes_per_router: u16) -> Self {
+        let (mut stride, mut ports) = (1, nodes_per_router);
+        let mut dims = Vec::with_capacity(sizes.len());
+        for (&size, &wires) in sizes.iter().zip(wires) {
+            dims.push(Dim { size, stride, wires: wires as u16, first_port: ports });
+            stride *= size;
+            ports += (size - 1) as u16 * wires as u16;
+        }
+        Self { grid: Grid::of(sizes, nodes_per_router, false), dims, ports }
+    }
+
+    /// Returns the dimension of a port and its number; `None` for the port of a node.
+    fn dim_of(&self, port: PortId) -> Option<(usize, Dim)> {
+        self.dims.iter().copied().enumerate().rfind(|(_, dim)| dim.first_port <= port.0)
+    }
+}
+
+impl Topology for HyperX {
+    fn kind(&self) -> &'static str {
+        "hyperx"
+    }
+
+    fn routers(&self) -> u32 {
+        self.grid.routers
+    }
+
+    fn nodes(&self) -> u32 {
+        self.routers() * u32::from(self.grid.nodes_per_router)
+    }
+
+    fn ports(&self, _router: RouterId) -> u16 {
+        self.ports
+    }
+
+    fn endpoint(&self, router: RouterId, port: PortId) -> Endpoint {
+        let Some((number, dim)) = self.dim_of(port) else {
+            return Endpoint::Node(NodeId(router.0 * u32::from(self.grid.nodes_per_router) + u32::from(port.0)));
+        };
+        let own = self.grid.coordinate(router, number);
+        let (place, wire) = ((port.0 - dim.first_port) / dim.wires, (port.0 - dim.first_port) % dim.wires);
+        // Each of the two leaves itself out of the order of its peers.
+        let peer = u32::from(place) + u32::from(u32::from(place) >= own);
+        let back = own - u32::from(own > peer);
+        let next = router.0 - own * dim.stride + peer * dim.stride;
+        Endpoint::Router(RouterId(next), PortId(dim.first_port + back as u16 * dim.wires + wire))
+    }
+
+    #[inline]
+    fn attachment(&self, node: NodeId) -> (RouterId, PortId) {
+        let (router, place) = self.grid.by_nodes.split(node.0);
+        (RouterId(router), PortId(place as u16))
+    }
+
+    fn class_names(&self) -> Vec<&str> {
+        NAMES[..2 + self.dims.len()].to_vec()
+    }
+
+    fn class(&self, _router: RouterId, port: PortId) -> ChannelClass {
+        self.dim_of(port).map_or(ChannelClass::EJECTION, |(number, _)| Grid::dim_class(number))
+    }
+
+    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
+        let differs = |&dim: &usize| self.grid.coordinate(from, dim) != self.grid.coordinate(to, dim);
+        (0..self.dims.len()).filter(differs).count() as u32
+    }
+
+    fn diameter(&self) -> u32 {
+        self.dims.len() as u32
+    }
+
+    fn bisection_channels(&self) -> Option<u64> {
+        let mut dims = self.dims.clone();
+        dims.sort_by_key(|dim| u64::from(dim.wires) * u64::from(dim.size.div_ceil(2)));
+        let (mut lines, mut cut) = (u64::from(self.routers()), 0);
+        for Dim { size, wires, .. } in dims {
+            lines /= u64::from(size);
+            cut += lines * u64::from(wires) * (u64::from(size).pow(2) / 4);
+            if size.is_multiple_of(2) {
+                break;
+            }
+        }
+        Some(cut)
+    }
+
+    fn coordinate_names(&self) -> Vec<String> {
+        NAMES[2..2 + self.dims.len()].iter().map(ToString::to_string).collect()
+    }
+
+    fn coordinates(&self, router: RouterId) -> Vec<u32> {
+        (0..self.dims.len()).map(|dim| self.grid.coordinate(router, dim)).collect()
+    }
+}
