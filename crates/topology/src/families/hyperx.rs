@@ -16,7 +16,8 @@
 //! The bisection cuts the dimensions in ascending order of `K_d * ceil(S_d / 2)`, the order that cuts least.
 //! A dimension of even size is cut in the middle, which ends the cut: `R S_d K_d / 4` wires of R routers. One of odd
 //! size is cut on both sides of its middle slab, which the next dimension cuts. Both separate `floor(S_d^2 / 4)` pairs
-//! of routers in each line. With odd sizes only, one half has one router more.
+//! of routers in each line. With odd sizes only, one half has one router more, and there is no closed form unless all
+//! `K_d` are equal: with sizes 3 and 5 and 3 and 2 wires, slabs cut 42 wires, and the least cut has 40.
 //!
 //! Limits: 8 dimensions. No routing is made for this family: packets take shortest paths from tables.
 
@@ -136,12 +137,12 @@ impl HyperX {
         };
         let wires = spec.wires_by_dim()?;
         let nodes = spec.nodes_per_router;
+        let links: u64 = spec.dims.iter().zip(&wires).map(|(size, wires)| (size - 1) * wires).sum();
         if nodes == 0 || product([u64::from(routers), nodes], MAX_NODES).is_none() {
-            let most = MAX_NODES / routers;
+            let most = u64::from(MAX_NODES / routers).min(u64::from(MAX_PORTS).saturating_sub(links));
             let message = format!("`nodes_per_router` is {nodes}; 1 to {most} are allowed on {routers} routers");
             return Err(KeyError::new("nodes_per_router", message));
         }
-        let links: u64 = spec.dims.iter().zip(&wires).map(|(size, wires)| (size - 1) * wires).sum();
         let most = u64::from(MAX_PORTS).min(MAX_ALL_PORTS / u64::from(routers));
         if links + nodes > most {
             let key = match (nodes > links, wires.iter().all(|&wires| wires == 1)) {
@@ -231,6 +232,10 @@ impl Topology for HyperX {
 
     fn bisection_channels(&self) -> Option<u64> {
         let mut dims = self.dims.clone();
+        let is_even = dims.iter().any(|dim| dim.size.is_multiple_of(2));
+        if !is_even && dims.iter().any(|dim| dim.wires != dims[0].wires) {
+            return None;
+        }
         dims.sort_by_key(|dim| u64::from(dim.wires) * u64::from(dim.size.div_ceil(2)));
         let (mut lines, mut cut) = (u64::from(self.routers()), 0);
         for Dim { size, wires, .. } in dims {
