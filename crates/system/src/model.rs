@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::mpi::collectives::CollectiveBackend;
 use units::KeyError;
 
-use ::experiment::{ExperimentSpec, JobSpec, Model, WorkloadSpec};
+use ::experiment::{ExperimentSpec, InSwitchSpec, JobSpec, Model, WorkloadSpec};
 use ::network::{DelayModel, Feature, NetworkModel, PacketModel};
 use ::topology::TopologySpec;
 use ::traffic::pacers::PacerSpec;
@@ -68,7 +68,7 @@ fn routers(spec: &ExperimentSpec) -> Option<Wrong> {
 fn routes(spec: &ExperimentSpec) -> Option<Wrong> {
     let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the delay model has {what}; leave it out")));
     if spec.routing.is_some() {
-        return wrong("routing", "no routes: a message takes the delay of an idle shortest path");
+        return wrong("routing", "no routes");
     }
     let mut router = spec.router.clone();
     *router.size_keys().delay = None;
@@ -80,6 +80,12 @@ fn routes(spec: &ExperimentSpec) -> Option<Wrong> {
     }
     if spec.topology.planes > 1 {
         return wrong("topology.planes", "one link for each node");
+    }
+    if spec.in_switch != InSwitchSpec::default() {
+        return wrong("in_switch", "no switches that carry out operations");
+    }
+    if spec.measure.unproven {
+        return wrong("measure.unproven", "no routing to prove free of deadlock");
     }
     let is_flat = matches!(spec.topology.topology, TopologySpec::Flat(_));
     if spec.measure.timeline && !is_flat {

@@ -101,7 +101,7 @@ impl System {
             crate::memory::check(&fabric)?;
         }
         let plan = Plan::new(fabric)?;
-        let direct = if spec.measure.messages { direct_routing(&*topology, &routing) } else { Ok(None) }
+        let direct = if spec.measure.messages && model.has(Feature::Routes) { direct_routing(&*topology, &routing) } else { Ok(None) }
             .at_key("measure.messages")?;
         let group = crate::groups::params(&spec.in_switch, plan.groups());
         let (features, plan) = (model.features(), Arc::new(plan));

@@ -23,7 +23,8 @@ pub struct OpenResult {
     pub accepted_load_min: Option<f64>,
     /// Half-width of the confidence interval of `latency_mean_ns`, in nanoseconds.
     pub latency_ci_ns: Option<f64>,
-    /// Whether some source's accepted load is below 0.97 of its offered load, by more than the confidence interval.
+    /// Whether some source's accepted load is below 0.97 of its offered load, by more than the confidence interval. For a
+    /// job that ends in its warm-up: whether the mean accepted load in the later half of its time is.
     pub saturated: bool,
     /// Whether the end of the transient was found, the precision was reached, and all measured packets arrived.
     pub steady: bool,

@@ -73,7 +73,7 @@ pub(super) trait Sampler {
     const IS_EXACT: bool;
 
     /// Returns the number of ended packets or operations, and the sum of their times.
-    fn time(counts: &Self::Counts) -> Mean;
+    fn time_of(counts: &Self::Counts) -> Mean;
     /// Returns the accepted traffic.
     fn amount(counts: &Self::Counts) -> f64;
     /// Context of the run.
@@ -204,7 +204,7 @@ impl<S: Sampler> SteadyRun<S> {
         let mut last = 0.0;
         // A batch in which nothing has ended says nothing about times: it repeats the previous value.
         let time = |counts: &S::Counts| {
-            let Mean { sum, weight } = S::time(counts);
+            let Mean { sum, weight } = S::time_of(counts);
             last = if weight > 0.0 { sum / weight } else { last };
             last
         };
@@ -273,14 +273,17 @@ impl<S: Sampler> SteadyRun<S> {
     /// Whether the later half of a warm-up that the end of the run has cut accepted less than was offered. A saturated
     /// job may never settle.
     fn falls_behind(&self) -> bool {
-        let later = &self.batches[self.batches.len() / 2..];
-        let ended: f64 = later.iter().map(|counts| S::time(counts).weight).sum();
+        // A job may end before its warm-up: it sends nothing in later batches.
+        let RunContext { span, batch, .. } = self.context();
+        let sending = (span.end.saturating_sub(span.start) / batch).min(self.batches.len() as u64) as usize;
+        let later = &self.batches[sending / 2..sending];
+        let ended: f64 = later.iter().map(|counts| S::time_of(counts).weight).sum();
         ended >= FEWEST_ARRIVALS as f64 && is_below(&self.accepted_in(later), self.sampler.load())
     }
 
     /// Estimates the mean time of what has ended in the measured interval.
     pub fn time(&self) -> Estimate {
-        self.estimate(&self.batches, S::time)
+        self.estimate(&self.batches, S::time_of)
     }
 
     /// Estimates the accepted load.
@@ -418,7 +421,8 @@ impl<S: Sampler> WorkloadRun for SteadyRun<S> {
         let used = channels::utilization(network, &self.found.channels, (totals.end - self.measured.0).max(1) as f64);
         let mut open = OpenResult {
             offered_load: self.sampler.load(),
-            accepted_load: accepted.mean.min(1.0),
+            // Without a batch it is not a number, which `min` would turn into 1.
+            accepted_load: accepted.mean.clamp(0.0, 1.0),
             accepted_load_ci: finite(accepted.half_width),
             saturated: self.saturated,
             steady: self.settled && self.converged && self.drained,

@@ -68,7 +68,7 @@ impl Sampler for OpenSampler {
     const IS_EXACT: bool = true;
 
     /// Returns the latencies of the delivered packets, in the unit of generation times.
-    fn time(batch: &Batch) -> Mean {
+    fn time_of(batch: &Batch) -> Mean {
         Mean { sum: batch.latency as f64, weight: batch.packets as f64 }
     }
 
@@ -177,8 +177,8 @@ impl Sampler for OpenSampler {
             point.latency_mean_ns = finite(ns(network, interval.mean));
         }
         // No arrival says nothing about an interval that is shorter than a packet's path.
-        let is_measured =
-            delivered.bytes > 0 || run.measured.1.saturating_sub(run.measured.0) >= network.longest_path();
+        let is_long = run.measured.1.saturating_sub(run.measured.0) >= network.longest_path();
+        let is_measured = open.accepted_load.is_finite() && (delivered.bytes > 0 || is_long);
         if !is_measured {
             open.accepted_load = f64::NAN;
         }

@@ -131,7 +131,7 @@ impl Sampler for OperationsSampler {
     const IS_EXACT: bool = false;
 
     /// Returns the times of the operations, in picoseconds.
-    fn time(own: &Ended) -> Mean {
+    fn time_of(own: &Ended) -> Mean {
         Mean { sum: own.time as f64, weight: own.count as f64 }
     }
 
@@ -202,9 +202,6 @@ impl Sampler for OperationsSampler {
         let time = network.picoseconds(totals.end);
         let groups = of_groups(&own.counts, (served, own.ranks.offload_limits), (network, time));
         open.collective = Some(own.counters.result(run.time(), (run.drained, own.timing.late.is_some()), groups));
-        if run.batches.is_empty() {
-            open.accepted_load = f64::NAN;
-        }
         open.accepted_load_min = own.least(run.measured, accepted);
         point.series = run.found.series.result(network, own.bytes_per_tick(), own.program.set.groups.len());
     }
