@@ -63,7 +63,8 @@ def checks_table(points: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Fi
 
 def _least_time(point: Mapping[str, Any]) -> str:
     """Returns the processor time of a point, marked where it is a lower bound."""
-    return f"{'≥ ' if point['is_lower_bound'] else ''}{brief(point['seconds'], SECONDS)}"
+    bound = point["is_lower_bound"] and not point["is_upper_bound"]
+    return f"{'≥ ' if bound else ''}{brief(point['seconds'], SECONDS)}"
 
 
 def _most_time(point: Mapping[str, Any]) -> str:
@@ -78,8 +79,8 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
         sum(point[key] + point[f"{key}_alone"] for point in points) for key in ("packet_hops", "messages")
     )
     memory = max(point["memory_bytes"] for point in points)
-    closed = f"up to {brief(most, SECONDS)} if none converges, " if most > least else ""
     bound = any(point["is_lower_bound"] for point in points)
+    closed = f"up to {brief(most, SECONDS)} if none converges, " if most > least and not bound else ""
     cut = any(point["is_upper_bound"] for point in points)
     about = "About" if bound == cut else "At least" if bound else "At most"
     speeds = [f"{speed(point['packet_hops_per_s'] for point in points) / 1e6:,.2g}" for speed in (min, max)]

@@ -41,9 +41,10 @@ impl TraceSpec {
             let message = format!("{} is out of range: 0 to {LARGEST_SCALE} are allowed", self.compute_scale);
             return Err(KeyError::new("compute_scale", message));
         }
-        check_ending(&self.file, "trace")?;
         let replay = Replay { wildcards: self.wildcards, compute_scale: self.compute_scale, backend: context.backend };
-        let trace = Trace::open(&context.base.join(&self.file), replay).map_err(|error| wrong(error.to_string()))?;
+        // A recording may have any name, so that the ending only explains why it cannot be read.
+        let not_read = |error: String| check_ending(&self.file, "trace").err().unwrap_or_else(|| wrong(error));
+        let trace = Trace::open(&context.base.join(&self.file), replay).map_err(|error| not_read(error.to_string()))?;
         check_room(trace.ranks(), context.node_of.len() as u32).map_err(wrong)?;
         Ok(Arc::new(trace.on_nodes(context.node_of, context.offload_limits)))
     }
