@@ -99,7 +99,7 @@ pub enum MulticastPolicy {
     /// Requires `fanout = "splitting"`.
     ConcentratingResidue,
     /// TATRA, modelled on Tetris: outputs serve heads in the order in which these came to the front. Of heads that came
-    /// at once, the one that will have left first goes first. Requires `fanout = "splitting"`.
+    /// at once, the one that can leave completely first goes first. Requires `fanout = "splitting"`.
     Tatra,
     /// Weight-based: the head with the largest weight, which is its time at the front, in transmission times of the
     /// largest packet, less the number of copies that it has left.

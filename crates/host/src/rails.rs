@@ -1,5 +1,4 @@
-//! Rails: the channels of a node into the planes of a network, each with a separate interface, and the choice of a
-//! message's rail.
+//! Rails: the interfaces of a node, one for each plane of a network, and the choice of a message's rail.
 //!
 //! MPI libraries send each small message by one rail and cut large ones into a stripe for every rail (Liu, Vishnu and
 //! Panda, "Building multirail InfiniBand clusters", 2004). A stripe is a run of whole packets. The packets of a message

@@ -1,6 +1,7 @@
 //! Work lists of one tick: packets that have left a router's pipeline, and outputs that may be able to send.
 //!
-//! Events only mark. Then every marked router is visited once, its arrivals in the order of its ports.
+//! Events mark routers, return credits and free buffers. Then every marked router is visited once, its arrivals in the
+//! order of its ports.
 
 use std::ops::Range;
 

@@ -108,8 +108,8 @@ impl HostContext for Asking<'_> {
         self.actions.alarm(at, 0, 0);
     }
 
-    /// Announces a message one window ahead. Its packets have to be sent and to cross a link between partitions, so
-    /// they arrive later.
+    /// Announces a message. The notice takes one window; packets have to be sent and to cross a link between partitions,
+    /// so they arrive later.
     fn announce(&mut self, node: u32, envelope: Envelope) {
         let Envelope { source, number, turn, to, tag, context, bytes, place, rendezvous: asks } = envelope;
         // No message has 2^63 bytes: the highest bit is free.
