@@ -22,14 +22,15 @@ pub(super) fn parse(bytes: &[u8]) -> Result<TaskGraph, LocatedError> {
             width = values.len() as u64;
             arcs = ArcList::new(tasks(width, place)?);
         }
-        let (length, columns) = (values.len() as u64, counted(width, ["column", "columns"]));
-        if length != width {
-            let values = counted(length, ["value", "values"]);
-            return Err(LocatedError::at(place, format!("row {} has {values}, and the matrix {columns}", row + 1)));
-        }
-        if row >= width {
-            let rows = counted(width, ["row", "rows"]);
-            let message = format!("the matrix has more than {rows} and {columns}; it must be square");
+        let length = values.len() as u64;
+        if length != width || row >= width {
+            let columns = counted(width, ["column", "columns"]);
+            let message = if length == width {
+                let rows = counted(width, ["row", "rows"]);
+                format!("the matrix has more than {rows} and {columns}; it must be square")
+            } else {
+                format!("row {} has {}, and the matrix {columns}", row + 1, counted(length, ["value", "values"]))
+            };
             return Err(LocatedError::at(place, message));
         }
         for (column, &amount) in (0_u64..).zip(&values).filter(|&(_, &amount)| amount > 0) {
