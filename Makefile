@@ -75,7 +75,6 @@ lint-python: all $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	set -e; for claims in papers/*/claims; do $(BIN)/mypy $$claims; done
-	$(BIN)/python tools/check_imports.py
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python tools/tidy.py
 	git ls-files -z | xargs -0 $(BIN)/codespell
