@@ -1,6 +1,6 @@
 """Writes the typed half of the Python interface: sections of experiments, and quantities of points.
 
-    python tools/generate_api.py            # writes sections/*.py and quantities/__init__.py in python/cutthrough
+    python tools/generate_api.py            # writes sections/*.py and quantities/{__init__,tables}.py
     python tools/generate_api.py --check    # fails if they are not what the definitions give
 
 Both come from the schemas of the compiled half, which come from the Rust types: a key is defined once.
@@ -38,7 +38,7 @@ STAND_INS = {
     "program": ("cutthrough.sections.stand_ins", "ProgramObject"),
 }
 #: Names of result types in Python.
-RESULTS = {"Warning": "PointWarning", "PointResult": "Quantities"}
+RESULTS = {"Warning": "PointWarning"}
 
 Json = dict[str, Any]
 
@@ -102,7 +102,7 @@ def generate() -> dict[str, str]:
     sections = Sections(json.loads(_core.schema()))
     sections.walk()
     files = {f"sections/{name}.py": text for name, text in sections.modules().items()}
-    files["quantities/__init__.py"] = quantities(json.loads(_core.result_schema()))
+    files |= {f"quantities/{name}.py": text for name, text in quantities(json.loads(_core.result_schema())).items()}
     return {path: formatted(path, text) for path, text in files.items()}
 
 
@@ -467,12 +467,14 @@ def camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.replace("_", "-").split("-"))
 
 
-def quantities(schema: Json) -> str:
-    """Returns the module of the quantities of points."""
-    module = Module("What a point measures, as properties of mappings: units stand in the names.")
-    module.imported("from cutthrough.quantities.measured import Kind, Measured, optional, required, several")
-    module.imported("from typing import Any")
-    module.imported("from typing import ClassVar")
+def quantities(schema: Json) -> dict[str, str]:
+    """Returns the modules of the quantities of points: the tables that points hold, and points."""
+    tables = Module("Tables within what a point measures, as properties of mappings.")
+    tables.imported("from typing import Any")
+    tables.imported("from cutthrough.quantities.measured import optional, required, several")
+    points = Module("What a point measures, as properties of mappings: units stand in the names.")
+    points.imported("from typing import ClassVar")
+    points.imported("from cutthrough.quantities.measured import Kind, Measured, optional, required, several")
     definitions = {**schema["$defs"]}
     job = definitions.pop("JobResult")
     whole = properties(schema)
@@ -481,11 +483,13 @@ def quantities(schema: Json) -> str:
     job = {**job, "properties": more, "anyOf": []}
     for name, more in ADDED.items():
         definitions[name] = {**definitions[name], "properties": {**definitions[name]["properties"], **more}}
-    for name, held in {**ordered(definitions), "PointResult": schema, "JobResult": job}.items():
-        base = {"JobResult": "Quantities", "PointResult": "Measured"}.get(name, "dict[str, Any]")
-        module.names.append(RESULTS.get(name, name))
-        module.body.append(result(RESULTS.get(name, name), base, held))
-    return module.text()
+    for name, held in ordered(definitions).items():
+        tables.names.append(RESULTS.get(name, name))
+        tables.body.append(result(tables.names[-1], "dict[str, Any]", held))
+    points.imported(f"from cutthrough.quantities.tables import {', '.join(tables.names)}")
+    points.names += [*tables.names, "Quantities", "JobResult"]
+    points.body += [result("Quantities", "Measured", schema), result("JobResult", "Quantities", job)]
+    return {"tables": tables.text(), "__init__": points.text()}
 
 
 def ordered(definitions: dict[str, Json]) -> dict[str, Json]:

@@ -54,7 +54,10 @@ SIMULATOR = ("crates/engine/src/", "crates/fabric/src/", "crates/host/src/")
 MEMBERS = (("struct", r"(?:pub(?:\([^)]*\))? )?\w+:", 30), ("trait", r"(?:const |async )*fn ", 15))
 
 #: Files that scripts write.
-GENERATED = ("python/cutthrough/sections/", "python/cutthrough/quantities/__init__.py", "docs/reference/generated/")
+GENERATED = (
+    *("python/cutthrough/sections/", "docs/reference/generated/"),
+    *("python/cutthrough/quantities/__init__.py", "python/cutthrough/quantities/tables.py"),
+)
 #: Numbers in words, for counts of variants.
 NUMBERS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
