@@ -29,15 +29,15 @@ pub struct Family {
     pub kind: &'static str,
     /// Example of the shorthand.
     pub example: &'static str,
-    /// View that its topologies have.
-    pub view: Option<View>,
+    /// Views that its topologies have.
+    pub views: &'static [View],
     /// Routing of an experiment that names none.
     pub routing: Keys,
 }
 
 impl Family {
-    const fn new(kind: &'static str, example: &'static str, view: Option<View>, routing: Keys) -> Self {
-        Self { kind, example, view, routing }
+    const fn new(kind: &'static str, example: &'static str, views: &'static [View], routing: Keys) -> Self {
+        Self { kind, example, views, routing }
     }
 }
 
@@ -78,19 +78,24 @@ pub enum TopologySpec {
 impl TopologySpec {
     /// All families, in the order of the variants.
     pub const FAMILIES: [Family; 8] = [
-        Family::new("single-switch", "single-switch:8", None, SHORTEST),
-        Family::new("fat-tree", "fat-tree:k=4,n=4", Some(View::Hierarchy), &[("kind", "adaptive-up-down")]),
-        Family::new("dragonfly", "dragonfly:h=4", Some(View::Groups), &[("kind", "minimal")]),
-        Family::new("torus", "torus:8x8x8", Some(View::Grid), IN_ORDER),
-        Family::new("mesh", "mesh:8x8", Some(View::Grid), IN_ORDER),
-        Family::new("hyperx", "hyperx:8x8x8,nodes_per_router=8", None, SPREAD),
-        Family::new("file", "file:machine.edges", None, SPREAD),
-        Family::new("flat", "flat:4096", None, SHORTEST),
+        Family::new("single-switch", "single-switch:8", &[View::Consecutive], SHORTEST),
+        Family::new(
+            "fat-tree",
+            "fat-tree:k=4,n=4",
+            &[View::Hierarchy, View::Consecutive],
+            &[("kind", "adaptive-up-down")],
+        ),
+        Family::new("dragonfly", "dragonfly:h=4", &[View::Groups], &[("kind", "minimal")]),
+        Family::new("torus", "torus:8x8x8", &[View::Grid], IN_ORDER),
+        Family::new("mesh", "mesh:8x8", &[View::Grid], IN_ORDER),
+        Family::new("hyperx", "hyperx:8x8x8,nodes_per_router=8", &[], SPREAD),
+        Family::new("file", "file:machine.edges", &[], SPREAD),
+        Family::new("flat", "flat:4096", &[], SHORTEST),
     ];
 
     /// Iterates over the kinds of topology that have a view.
     pub fn kinds_with(view: View) -> impl Iterator<Item = &'static str> {
-        Self::FAMILIES.into_iter().filter(move |family| family.view == Some(view)).map(|family| family.kind)
+        Self::FAMILIES.into_iter().filter(move |family| family.views.contains(&view)).map(|family| family.kind)
     }
 
     /// Returns the keys of the default routing of a kind of topology: shortest paths for an unknown kind.

@@ -70,7 +70,7 @@ pub struct Views<'a> {
     pub notes: &'a [String],
 }
 
-/// View that an algorithm requires.
+/// View of a topology that other parts require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     /// [`Views::grid`].
@@ -79,11 +79,13 @@ pub enum View {
     Hierarchy,
     /// [`Views::groups`].
     Groups,
+    /// [`Views::consecutive`].
+    Consecutive,
 }
 
 impl View {
     /// Every view.
-    pub const ALL: [Self; 3] = [Self::Grid, Self::Hierarchy, Self::Groups];
+    pub const ALL: [Self; 4] = [Self::Grid, Self::Hierarchy, Self::Groups, Self::Consecutive];
 }
 
 impl Views<'_> {
@@ -94,6 +96,7 @@ impl Views<'_> {
             Some(View::Grid) => self.grid.is_some(),
             Some(View::Hierarchy) => self.hierarchy.is_some(),
             Some(View::Groups) => self.groups.is_some(),
+            Some(View::Consecutive) => self.consecutive,
         }
     }
 }

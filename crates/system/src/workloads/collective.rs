@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{Owner, Stream};
 use mpi::collectives::Operation;
-use topology::Topology;
+use topology::{Topology, TopologySpec, View};
 use traffic::multicast::{Destinations, FixedSets, RandomSets};
 use traffic::{InjectionSpec, PlacedPattern};
 use units::{KeyError, KeyResult, NodeId, TaskId, Time};
@@ -131,13 +131,15 @@ fn check_packets(spec: &CollectiveTrafficSpec, topology: &dyn Topology) -> Resul
         let message = "\"consecutive\" is of packets that name their nodes: of `collectives = \"hardware\"` and `groups = \"one-shot\"`";
         return refused(message.to_owned());
     }
-    if topology.views().consecutive {
+    if topology.views().has(Some(View::Consecutive)) {
         return Ok(());
     }
+    let fitting: Vec<String> = TopologySpec::kinds_with(View::Consecutive).map(|kind| format!("\"{kind}\"")).collect();
     refused(format!(
         "\"consecutive\" is of topologies whose routers have consecutive nodes behind consecutive ports, and \"{}\" is none: \
-         \"single-switch\" and \"fat-tree\" are allowed with it",
-        topology.kind()
+         {} are allowed with it",
+        topology.kind(),
+        fitting.join(" and ")
     ))
 }
 
