@@ -24,7 +24,7 @@ import cutthrough.display.notebooks as notebooks
 import cutthrough.runs.sweeps as sweeps
 from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
-from cutthrough.channels import ChannelLoads, ChannelTable, doubles
+from cutthrough.channels import ChannelLoads, ChannelTable, doubles, is_irregular
 from cutthrough.errors import Interrupted
 from cutthrough.experiment.objects import Experiment, built
 from cutthrough.keep.shares import points_of
@@ -148,7 +148,8 @@ class Analysis(dict[str, Any]):
         The two directions of an edge list's class are separate.
         """
         experiment, index = self._place
-        if experiment.topology(index).kind != "file":
+        topology = experiment.topology(index)
+        if not is_irregular(topology.coordinate_names(), topology.class_names()):
             return list(self["class_loads"])
         loads = self.channel_loads()
         return [

@@ -38,6 +38,7 @@ __all__ = [
     "Stored",
     "doubles",
     "explained",
+    "is_irregular",
     "mean_loads",
 ]
 
@@ -52,6 +53,11 @@ ABOUT = b"cutthrough"
 AFFORDABLE = 200_000_000
 #: Keys that exact loads per unit of offered load do not depend on.
 INDIFFERENT = ("workload.load", "workload.injection", "workload.pacer", "router", "measure", "nic")
+
+
+def is_irregular(coordinates: Sequence[str], classes: Sequence[str]) -> bool:
+    """Returns whether channels join routers that have no coordinates but their numbers, as those of an edge list."""
+    return "router" in coordinates and not ENDS.issuperset(classes)
 
 
 def doubles(data: bytes) -> Doubles:
@@ -188,11 +194,12 @@ class ChannelLoads:
             inner: Whether the channels between nodes and their routers are left out.
         """
         found: list[tuple[str, npt.NDArray[np.bool_]]] = []
+        of_wires = is_irregular(self.about["coordinates"], self.about["classes"])
         for place, name in enumerate(self.about["classes"]):
             of_class = self.classes == place
             if not of_class.any() or (inner and name in ENDS):
                 continue
-            way = self._ways[of_class] if self.about["kind"] == "file" and name not in ENDS else np.zeros(1)
+            way = self._ways[of_class] if of_wires and name not in ENDS else np.zeros(1)
             if not way.any():
                 found.append((name, of_class))
                 continue

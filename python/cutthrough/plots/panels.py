@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutthrough.channels import ENDS
+from cutthrough.channels import ENDS, is_irregular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def panels(loads: ChannelLoads, column: str | None = None) -> list[Panel]:
         return _of_groups(loads, column or loads.quantity)
     if loads.about["grid"] and len(loads.about["grid"]) <= MOST_DIMENSIONS:
         return list(_of_grid(loads))
-    if loads.about["kind"] == "file" and (loads.values("source_router") >= 0)[loads.values("target_router") >= 0].any():
+    if is_irregular(loads.about["coordinates"], loads.about["classes"]):
         return [_of_pairs(loads)]
     return list(_of_routers(loads))
 

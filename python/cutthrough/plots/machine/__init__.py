@@ -59,7 +59,7 @@ def draw(source: Source, title: str = "", column: str | None = None) -> Figure:
     Raises:
         ExperimentError: The network is flat, and has nothing to draw.
     """
-    if source.about["kind"] == "flat":
+    if "node" in source.about["coordinates"]:
         raise refuse("topology.kind", "a flat network has neither routers nor wires that could be drawn")
     column = column or getattr(source, "quantity", None)
     whole = Graph.of(source, column)
