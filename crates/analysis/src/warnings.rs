@@ -263,8 +263,8 @@ pub fn unexplained(system: &System, point: &PointResult) -> Option<Warning> {
     let closed = has_ranks.zip(points).filter(|(has_ranks, _)| *has_ranks).filter_map(|(_, point)| point.closed());
     let (mut missing, mut unresolved) = (false, false);
     for closed in closed.filter(|_| system.spec.measure.timeline) {
-        missing |= closed.breakdown.is_none();
-        unresolved |= closed.critical_path.as_ref().is_some_and(|path| path.unresolved_ns > 0.0);
+        missing |= closed.explained.is_none();
+        unresolved |= closed.explained.as_ref().is_some_and(|found| found.critical_path.unresolved_ns > 0.0);
     }
     let message = if missing {
         format!("not all ranks have ended, or there are more than {MOST_TRACED} operations: there is no timeline")

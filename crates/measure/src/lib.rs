@@ -10,9 +10,10 @@ mod series;
 pub use messages::{Arrived, MessageTimes, direct_routing};
 pub use results::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
-    ClassUtilization, ClosedResult, CollectiveResult, CriticalPathResult, Distribution, GroupsResult, JobResult,
-    KindResult, Latencies, MappingFigures, MeasureResult, MeasuredTimes, MessageFigures, MessageResult, MessageSize,
-    OpenResult, PairResult, PathClass, PhaseResult, PointResult, ProgramResult, QueueSeries, RowResult, SeriesResult,
-    StepsResult, TableResult, TimelineMessages, TimelinePath, TimelineResult, Warning, channels, result_schema,
+    ClassUtilization, ClosedResult, CollectiveResult, CriticalPathResult, Distribution, Explained, GroupsResult,
+    JobResult, KindResult, Latencies, MappingFigures, MeasureResult, MeasuredTimes, MessageFigures, MessageResult,
+    MessageSize, OpenResult, PairResult, PathClass, PhaseResult, PointResult, ProgramResult, QueueSeries, RowResult,
+    SeriesResult, StepsResult, TableResult, TimelineMessages, TimelinePath, TimelineResult, Warning, channels,
+    result_schema,
 };
 pub use series::Series;

@@ -17,7 +17,7 @@ use host::{Carriage, Kind, OpKey, Purpose, TracedFlight, TracedOp, TracedPart, T
 use breakdown::{Piece, State};
 pub use merge::Gathered;
 use path::{Step, StepKind};
-pub use result::{Explained, explain};
+pub use result::explain;
 pub use wires::Wires;
 
 /// Records of all ranks of a run.

@@ -7,23 +7,12 @@ use host::{Carriage, Kind, OpKey, TracedPart};
 use super::wires::{ClassTimes, NetworkTimes};
 use super::{Activity, Piece, State, Step, StepKind, Wires};
 use crate::results::{
-    BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, PathClass, TimelineMessages, TimelinePath,
-    TimelineResult,
+    BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, Explained, PathClass, TimelineMessages,
+    TimelinePath, TimelineResult,
 };
 
 /// Largest number of intervals, and of messages, in a timeline.
 const MOST_KEPT: usize = 1 << 18;
-
-/// Explanation of the time of some ranks.
-#[derive(Clone, Debug)]
-pub struct Explained {
-    /// Time of ranks, by what they do.
-    pub breakdown: BreakdownResult,
-    /// Critical path.
-    pub critical_path: CriticalPathResult,
-    /// Timeline of ranks and messages.
-    pub timeline: TimelineResult,
-}
 
 fn ns(picoseconds: u64) -> f64 {
     picoseconds as f64 / 1e3

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ranks::{BenchmarkResult, ProgramResult, TableResult};
-use super::time::{BreakdownResult, CriticalPathResult, TimelineResult};
+use super::time::Explained;
 
 /// Results of one phase of a workload that finishes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub struct PhaseResult {
 }
 
 /// Results of workloads that finish: time, phases, and times of ranks.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ClosedResult {
     /// Time from the begin of the workload to the last arrival of its last phase, in nanoseconds. Null if the run ended
     /// earlier.
@@ -56,15 +56,9 @@ pub struct ClosedResult {
     /// Results of programs, and of benchmarks with a table.
     #[serde(flatten)]
     pub program: Option<ProgramResult>,
-    /// Time of ranks by state. Requires `measure.timeline`, and that all ranks have ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub breakdown: Option<BreakdownResult>,
-    /// Critical path. Requires `measure.timeline`, and that all ranks have ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub critical_path: Option<CriticalPathResult>,
-    /// Timeline of ranks. Requires `measure.timeline`, and that all ranks have ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeline: Option<TimelineResult>,
+    /// Explanation of the time of ranks. Requires `measure.timeline`, and that all ranks have ended.
+    #[serde(flatten)]
+    pub explained: Option<Explained>,
 }
 
 /// Results of one step of an application.

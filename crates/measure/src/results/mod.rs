@@ -30,8 +30,8 @@ pub use ranks::{
 };
 pub use series::{QueueSeries, SeriesResult};
 pub use time::{
-    BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, PathClass, TimelineMessages, TimelinePath,
-    TimelineResult,
+    BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, Explained, PathClass, TimelineMessages,
+    TimelinePath, TimelineResult,
 };
 pub use warning::Warning;
 

@@ -3,6 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Explanation of the time of ranks. Requires `measure.timeline`, and that all ranks have ended.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Explained {
+    /// Time of ranks by state. Requires `measure.timeline`, and that all ranks have ended.
+    pub breakdown: BreakdownResult,
+    /// Critical path. Requires `measure.timeline`, and that all ranks have ended.
+    pub critical_path: CriticalPathResult,
+    /// Timeline of ranks. Requires `measure.timeline`, and that all ranks have ended.
+    pub timeline: TimelineResult,
+}
+
 /// Time of ranks by state, until the last rank has ended (`measure.timeline`). The times of a rank add up to the time
 /// of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]

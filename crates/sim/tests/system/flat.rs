@@ -141,19 +141,20 @@ fn a_timeline_divides_the_time_into_links_delays_and_overheads() {
     let measure = |nic: &str| format!("{nic}\nmeasure = {{ timeline = true }}");
     let point = result(&experiment(r#"{ kind = "fft", dims = [8, 8], message_size = "1001 B" }"#, &measure(NIC)));
     let closed = point.closed().unwrap().clone();
-    let path = closed.critical_path.unwrap();
+    let explained = closed.explained.unwrap();
+    let path = explained.critical_path;
     let parts = [path.overhead_ns, path.serialization_ns, path.propagation_ns, path.queueing_ns].map(ps);
     assert_eq!(parts, [2 * 1_512_000, 2 * 1_001_000, 2 * 700_000, 12 * 1_001_000]);
     assert_eq!((ps(path.routers_ns), ps(path.host_ns), ps(path.unresolved_ns), path.messages), (0, 0, 0, 2));
     assert_eq!((&*path.classes[0].class, path.classes[0].crossed), ("injection", 2));
-    let ranks = closed.breakdown.unwrap().ranks;
+    let ranks = explained.breakdown.ranks;
     let rank = [ranks.overhead_ns[9], ranks.transfer_ns[9], ranks.late_sender_ns[9]].map(ps);
     assert_eq!(rank.iter().sum::<u64>(), ps(closed.time_ns.unwrap()));
-    assert_eq!(closed.timeline.unwrap().messages.from.len(), 64 * 14);
+    assert_eq!(explained.timeline.messages.from.len(), 64 * 14);
     // A rendezvous: request, answer and data, each over a link.
     let nic = r#"nic = { send_overhead = "1009 ns", receive_overhead = "503 ns", eager_limit = "100 B" }"#;
     let text = experiment(r#"{ kind = "incast", message_size = "1000 B" }"#, &measure(nic)).replace("64", "2");
-    let path = result(&text).closed().unwrap().clone().critical_path.unwrap();
+    let path = result(&text).closed().unwrap().clone().explained.unwrap().critical_path;
     let parts = [path.overhead_ns, path.serialization_ns, path.propagation_ns, path.queueing_ns].map(ps);
     assert_eq!(parts, [3 * 1_512_000, 1_064_000, 3 * 700_000, 0]);
 }
@@ -173,7 +174,7 @@ fn a_timeline_of_interfaces_and_nodes_adds_up_for_any_threads() {
         let text = experiment(r#"{ kind = "halo-3d", iterations = 2, compute = "1 us" }"#, &rest);
         let text = text.replace("nodes = 64", "nodes = 32");
         let closed = result(&text).closed().unwrap().clone();
-        let path = closed.critical_path.unwrap();
+        let path = closed.explained.unwrap().critical_path;
         let all = path.computing_ns + path.overhead_ns + path.noise_ns + path.network_ns;
         assert_eq!(ps(all), ps(closed.time_ns.unwrap()), "{nic}");
         assert_eq!(path.unresolved_ns, 0.0, "{nic}");

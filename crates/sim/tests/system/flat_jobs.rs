@@ -66,7 +66,7 @@ fn jobs_on_nodes_of_their_own_do_not_touch() {
     assert!(point.jobs.iter().all(|job| job.slowdown == Some(1.0)));
     for job in &point.jobs {
         let closed = job.point.closed().unwrap();
-        let path = closed.critical_path.as_ref().unwrap();
+        let path = &closed.explained.as_ref().unwrap().critical_path;
         assert_eq!((path.overhead_ns + path.network_ns).round(), time(job).round());
     }
 }

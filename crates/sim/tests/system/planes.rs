@@ -261,7 +261,7 @@ fn time_of_striped_messages_is_explained() {
     let nic = r#"rails = { stripe_above = "0 B" }"#;
     let closed =
         result(&switched(4, (2, nic), &goal.program(), "measure = { timeline = true }")).closed().unwrap().clone();
-    let path = closed.critical_path.unwrap();
+    let path = closed.explained.unwrap().critical_path;
     assert_eq!(closed.time_ns, Some(PATH + 4.0 * PACKET));
     assert_eq!((path.serialization_ns, path.queueing_ns, path.propagation_ns), (4.0 * PACKET, 0.0, 2400.0));
     assert_eq!(path.routers_ns, 100.0);

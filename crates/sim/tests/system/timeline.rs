@@ -35,7 +35,7 @@ fn a_transmission_of_more_than_2_to_the_32_ticks_is_whole() {
         "#,
         goal.program()
     );
-    let path = result(&text).closed().unwrap().clone().critical_path.unwrap();
+    let path = result(&text).closed().unwrap().clone().explained.unwrap().critical_path;
     assert_eq!(of_path(&path), [0, 0, 33_554_432_000, 2 * 20_003, 90_000, 0]);
 }
 
@@ -55,7 +55,7 @@ fn ps(ns: f64) -> u64 {
 /// What a rank does, in picoseconds: computing, overhead, late sender, late receiver, transfer, ended.
 fn of_rank(closed: &ClosedResult, rank: usize) -> [u64; 6] {
     let BreakdownRanks { computing_ns, overhead_ns, late_sender_ns, late_receiver_ns, transfer_ns, ended_ns, .. } =
-        &closed.breakdown.as_ref().unwrap().ranks;
+        &closed.explained.as_ref().unwrap().breakdown.ranks;
     [computing_ns, overhead_ns, late_sender_ns, late_receiver_ns, transfer_ns, ended_ns].map(|all| ps(all[rank]))
 }
 
@@ -79,7 +79,7 @@ fn the_two_of_a_ping_pong_wait_for_one_another() {
     let message = SEND + network + RECEIVE;
     assert_eq!(of_rank(&found, 0), [0, SEND + RECEIVE, message - SEND, 0, SEND + network, 0]);
     assert_eq!(of_rank(&found, 1), [0, SEND + RECEIVE, 0, 0, SEND + network, message - SEND]);
-    let path = found.critical_path.unwrap();
+    let path = found.explained.unwrap().critical_path;
     assert_eq!(of_path(&path), [0, 2 * (SEND + RECEIVE), 2 * PACKET, 2 * 230_000, 2 * 26_000, 0]);
     assert_eq!((path.messages, path.ranks, ps(path.network_ns)), (2, 2, 2 * network));
     let classes: Vec<_> = path.classes.iter().map(|class| (&*class.class, class.crossed)).collect();
@@ -97,7 +97,7 @@ fn a_receiver_waits_for_a_late_sender() {
     );
     let network = WIRES + PACKET;
     assert_eq!(of_rank(&found, 1), [0, RECEIVE, 30_000_000, 0, SEND + network, 0]);
-    assert_eq!(of_path(&found.critical_path.unwrap())[..2], [30_000_000, SEND + RECEIVE]);
+    assert_eq!(of_path(&found.explained.unwrap().critical_path)[..2], [30_000_000, SEND + RECEIVE]);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_send_by_rendezvous_waits_for_a_late_receiver() {
     let data = WIRES + 100 * PACKET + 2_000;
     assert_eq!(of_rank(&found, 0), [0, 2 * SEND + RECEIVE, 0, posted - SEND, SEND + control, data + RECEIVE]);
     assert_eq!(of_rank(&found, 1), [posted, SEND + RECEIVE, 0, 0, control + RECEIVE + SEND + data, 0]);
-    let path = found.critical_path.unwrap();
+    let path = found.explained.unwrap().critical_path;
     assert_eq!(of_path(&path)[..2], [posted, 2 * (SEND + RECEIVE)]);
     assert_eq!((ps(path.network_ns), path.messages), (control + data, 2));
     assert_eq!(ps(path.serialization_ns), PACKET + 100 * PACKET + 2_000);
@@ -132,7 +132,7 @@ fn a_calculation_hides_a_message() {
     for rank in [0, 1] {
         assert_eq!(of_rank(&found, rank), [40_000_000, 0, 0, 0, 0, 0]);
     }
-    assert_eq!(of_path(&found.critical_path.unwrap()), [40_000_000, 0, 0, 0, 0, 0]);
+    assert_eq!(of_path(&found.explained.unwrap().critical_path), [40_000_000, 0, 0, 0, 0, 0]);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn an_incast_queues_for_the_channel_of_its_root() {
     let switch = r#"{ kind = "single-switch", ports = 9 }"#;
     let point = result(&experiment(switch, program, TIMELINE));
     let closed = point.closed().unwrap().clone();
-    let path = closed.critical_path.unwrap();
+    let path = closed.explained.unwrap().critical_path;
     let class = |name: &str| path.classes.iter().find(|class| class.class == name).unwrap();
     let (injection, ejection) = (class("injection"), class("ejection"));
     // Eight messages of ten packets follow one another: a message's own wait and its last packet are a part of that.
@@ -157,17 +157,17 @@ fn is_complete(point: &PointResult, text: &str) {
     let time = ps(closed.time_ns.unwrap());
     for rank in 0..closed.per_rank.len() {
         let parts = of_rank(closed, rank);
-        let noise = ps(closed.breakdown.as_ref().unwrap().ranks.noise_ns[rank]);
+        let noise = ps(closed.explained.as_ref().unwrap().breakdown.ranks.noise_ns[rank]);
         assert_eq!(parts.iter().sum::<u64>() + noise, time, "rank {rank}: {parts:?}\n{text}");
         assert_eq!(time - parts[5], ps(closed.per_rank[rank].unwrap()), "{text}");
     }
-    let path = closed.critical_path.as_ref().unwrap();
+    let path = &closed.explained.as_ref().unwrap().critical_path;
     let [computing, overhead, rest @ ..] = of_path(path);
     let network = ps(path.network_ns);
     assert_eq!(computing + overhead + ps(path.noise_ns) + network, time, "{path:?}\n{text}");
     assert_eq!(rest.iter().sum::<u64>() + ps(path.host_ns), network, "{path:?}\n{text}");
     assert_eq!(path.unresolved_ns, 0.0, "{path:?}\n{text}");
-    let timeline = closed.timeline.as_ref().unwrap();
+    let timeline = &closed.explained.as_ref().unwrap().timeline;
     let steps = &timeline.path;
     assert_eq!((steps.begin_ns.first(), steps.end_ns.last()), (Some(&0.0), Some(&timeline.end_ns)), "{text}");
     for next in 1..steps.kind.len() {
@@ -212,7 +212,7 @@ fn parts_add_up_on_every_network_and_do_not_depend_on_threads() {
         let text = format!("{}{node}", text.replace("nic = { ", &format!("nic = {{ {nic}")));
         let found = result(&text);
         is_complete(&found, &text);
-        let noise = found.closed().unwrap().clone().breakdown.unwrap().mean.noise_ns;
+        let noise = found.closed().unwrap().clone().explained.unwrap().breakdown.mean.noise_ns;
         assert_eq!(noise > 0.0, !node.is_empty(), "{text}");
     }
 }
@@ -238,7 +238,7 @@ fn operations_in_switches_have_their_place_in_a_timeline() {
             let parts = of_rank(closed, rank);
             assert_eq!(parts.iter().sum::<u64>(), time, "rank {rank}: {parts:?}\n{text}");
         }
-        let path = closed.critical_path.as_ref().unwrap();
+        let path = &closed.explained.as_ref().unwrap().critical_path;
         let [computing, overhead, ..] = of_path(path);
         assert_eq!(computing + overhead + ps(path.network_ns), time, "{path:?}\n{text}");
         assert!(path.noise_ns == 0.0 && path.unresolved_ns > 0.0, "{path:?}\n{text}");
@@ -260,7 +260,7 @@ fn an_overhead_that_keeps_the_processor_delays_what_comes_after_it() {
     assert_eq!(of_rank(&found, 0)[..5], [20_000_000, 2 * SEND, 0, 0, 0]);
     // Both messages wait until the calculation has ended.
     assert_eq!(of_rank(&found, 1), [40_000_000, 2 * RECEIVE, 0, 0, 0, 0]);
-    assert_eq!(of_path(&found.critical_path.unwrap()), [40_000_000, 2 * RECEIVE, 0, 0, 0, 0]);
+    assert_eq!(of_path(&found.explained.unwrap().critical_path), [40_000_000, 2 * RECEIVE, 0, 0, 0, 0]);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn an_interrupt_takes_time_from_a_calculation() {
     );
     let taken = 2 * (RECEIVE + 40_000);
     assert_eq!(of_rank(&found, 1), [40_000_000, taken, 0, 0, 0, 0]);
-    assert_eq!(of_path(&found.critical_path.unwrap())[..2], [40_000_000, taken]);
+    assert_eq!(of_path(&found.explained.unwrap().critical_path)[..2], [40_000_000, taken]);
 }
 
 #[test]
@@ -283,8 +283,7 @@ fn a_timeline_changes_nothing_else() {
     let text = experiment(TORUS, PROGRAMS[0], TIMELINE);
     let mut with = result(&text);
     let KindResult::Closed(closed) = &mut with.kind else { panic!("{text}") };
-    let known = [closed.breakdown.take().is_some(), closed.critical_path.take().is_some()];
-    assert!(known == [true, true] && closed.timeline.take().is_some());
+    assert!(closed.explained.take().is_some());
     let mut without = result(&text.replace(TIMELINE, ""));
     without.wall_s = with.wall_s;
     assert_eq!(with, without);
@@ -319,7 +318,7 @@ fn of_several_jobs_each_has_its_own_time() {
     let point = result(&text);
     for job in &point.jobs {
         let closed = job.point.closed().unwrap();
-        let path = closed.critical_path.as_ref().unwrap();
+        let path = &closed.explained.as_ref().unwrap().critical_path;
         assert_eq!(path.unresolved_ns, 0.0);
         let all = ps(path.computing_ns + path.overhead_ns + path.network_ns);
         assert_eq!(all, ps(closed.time_ns.unwrap()), "{}", job.name);

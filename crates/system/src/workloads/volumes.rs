@@ -428,19 +428,12 @@ impl WorkloadRun for VolumesRun {
         let closed = ClosedResult {
             time_ns: finished.then(|| ns(time)),
             bandwidth_bytes_per_s: counted.bandwidth(ns(time), finished),
-            throughput: None,
             per_rank: (0..volumes.tasks())
                 .map(|task| finished.then(|| ns(of_node(volumes.placement.node(TaskId(task))))))
                 .collect(),
             phases: done.iter().enumerate().map(of_phase).collect(),
             application: volumes.application(ns(compute)),
-            steps: None,
-            benchmark: None,
-            table: None,
-            program: None,
-            breakdown: None,
-            critical_path: None,
-            timeline: None,
+            ..ClosedResult::default()
         };
         let (offered, senders) = volumes.demand().offered(network.topology.nodes());
         let RunTotals { packet_hops, wall_s, .. } = *totals;

@@ -20,8 +20,8 @@ use ::network::Network;
 use ::network::traffic::{GroupTrees, JobTraffic, RankContext, ScheduledTraffic};
 use ::network::{Feature, Machine, Part};
 use measure::Arrived;
-use measure::activity::{Explained, Gathered, Wires, explain};
-use measure::{ClosedResult, PointResult};
+use measure::activity::{Gathered, Wires, explain};
+use measure::{ClosedResult, Explained, PointResult};
 
 /// Largest number of waiting ranks that an error names.
 const MOST_NAMED: usize = 8;
@@ -352,12 +352,6 @@ impl WorkloadRun for RanksRun {
                 (None, Some(program))
             }
         };
-        let (breakdown, critical_path, timeline) = match explained {
-            Some(Explained { breakdown, critical_path, timeline }) => {
-                (Some(breakdown), Some(critical_path), Some(timeline))
-            }
-            None => (None, None, None),
-        };
         let rows = match &ranks.measured {
             Measured::Table(benchmark) => Some(table(benchmark, &ended.intervals)),
             _ => None,
@@ -375,9 +369,7 @@ impl WorkloadRun for RanksRun {
             benchmark,
             table: rows,
             program,
-            breakdown,
-            critical_path,
-            timeline,
+            explained,
         };
         let (offered, senders) = ranks.demand().offered(network.topology.nodes());
         let ending = Ending {
