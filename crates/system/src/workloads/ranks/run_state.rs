@@ -36,6 +36,8 @@ pub(super) struct RanksRun {
     /// Groups whose operations routers carry out.
     groups: Arc<Groups>,
     progress: Progress,
+    /// Upper bound of the number of operations of all ranks.
+    operations: u64,
     /// Time since which nothing has changed while the network holds only contributions of this job, in ticks. None
     /// otherwise.
     held_since: Option<u64>,
@@ -79,6 +81,7 @@ impl RanksRun {
             context: context.clone(),
             counted: ClosedCounts::new(context, ranks.packet, stripe_above),
             progress: Progress { open: u64::from(count), ..Progress::default() },
+            operations: ranks.programs.operations(),
             held_since: None,
             idle_until: 0,
             ended: RankEnds::default(),
@@ -290,7 +293,7 @@ impl WorkloadRun for RanksRun {
         if self.progress.open == 0 || self.now >= self.longest {
             return RunState::Ended;
         }
-        let operations = self.ranks.programs.operations().max(self.progress.ended + 1);
+        let operations = self.operations.max(self.progress.ended + 1);
         RunState::Running(self.progress.ended as f64 / operations as f64)
     }
 
