@@ -227,8 +227,8 @@ impl Counters {
     }
 
     /// Takes out the counts of each batch of a job since the last call.
-    pub fn take_batches(&mut self, job: usize) -> Vec<Batch> {
-        std::mem::take(&mut self.jobs[job].batches)
+    pub fn take_batches(&mut self, job: usize) -> impl Iterator<Item = Batch> {
+        self.jobs[job].batches.drain(..)
     }
 
     /// Returns the counts of a packet's job.
@@ -331,7 +331,7 @@ mod tests {
                 }
                 counters.leave_batch();
             }
-            let counts: Vec<u64> = counters.take_batches(0).iter().map(|batch| batch.packets).collect();
+            let counts: Vec<u64> = counters.take_batches(0).map(|batch| batch.packets).collect();
             assert_eq!(counts, want);
         }
         counters.count_batches(7, u64::MAX);

@@ -10,9 +10,9 @@ use crate::traffic::NodeTraffic;
 
 /// Running network of any model. Jobs are identified by their index, from 0.
 pub trait Machine {
-    /// Advances to `until`, in ticks. Returns the counts of each batch, summed over all partitions, by packet class
-    /// (`JobNumbers`). Batches are `batch` ticks long; the last one may be shorter.
-    fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>>;
+    /// Advances to `until`, in ticks. Writes the counts of each batch, summed over all partitions, to `counts`, which has
+    /// a list for each packet class (`JobNumbers`). Batches are `batch` ticks long; the last one may be shorter.
+    fn advance(&mut self, until: u64, batch: u64, counts: &mut [Vec<Batch>]);
     /// Advances to `until`. Requires that nothing happens before then, except that credits and the like return until
     /// `settled`. Nothing is counted.
     fn pass(&mut self, settled: u64, until: u64);

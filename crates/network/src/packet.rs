@@ -172,6 +172,19 @@ impl<R: Routers + 'static> FabricMachine<R> {
         self.pool.workers().for_each(|mut worker| visit(&mut worker.context.counters));
     }
 
+    /// Advances to `until`, and counts by batches.
+    fn run_batches(&mut self, until: u64, batch: u64) {
+        let begin = self.now;
+        self.each_counters(|counters| counters.count_batches(begin, batch));
+        while self.now < until {
+            self.run_to_next(until, self.window);
+        }
+        self.advances = self.advances.wrapping_add(1);
+        if self.advances.is_multiple_of(CHECK_INTERVAL) {
+            self.check();
+        }
+    }
+
     /// Carries out the actions that are due, and advances to the next action or to `until`, whichever is earlier.
     fn run_to_next(&mut self, until: u64, window: u64) {
         while let Some(action) = self.timeline.take_due(self.now) {
@@ -265,32 +278,29 @@ impl<R: Routers + 'static> FabricMachine<R> {
 }
 
 impl<R: Routers + 'static> Machine for FabricMachine<R> {
-    fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>> {
-        let begin = self.now;
-        self.each_counters(|counters| counters.count_batches(begin, batch));
-        while self.now < until {
-            self.run_to_next(until, self.window);
+    fn advance(&mut self, until: u64, batch: u64, counts: &mut [Vec<Batch>]) {
+        let batches = (until - self.now).div_ceil(batch) as usize;
+        self.run_batches(until, batch);
+        for (job, sums) in counts.iter_mut().enumerate() {
+            sums.clear();
+            sums.resize(batches, Batch::default());
+            self.each_counters(|counters| {
+                sums.iter_mut().zip(counters.take_batches(job)).for_each(|(sum, count)| sum.add(&count));
+            });
         }
-        self.advances = self.advances.wrapping_add(1);
-        if self.advances.is_multiple_of(CHECK_INTERVAL) {
-            self.check();
-        }
-        let mut sums = vec![vec![Batch::default(); (until - begin).div_ceil(batch) as usize]; self.jobs.total()];
-        self.each_counters(|counters| {
-            for (job, sums) in sums.iter_mut().enumerate() {
-                let counts = counters.take_batches(job);
-                sums.iter_mut().zip(&counts).for_each(|(sum, count)| sum.add(count));
-            }
-        });
-        for (delivered, sums) in self.delivered.iter_mut().zip(&sums) {
+        for (delivered, sums) in self.delivered.iter_mut().zip(counts) {
             *delivered += sums.iter().map(|batch| batch.bytes).sum::<u64>();
         }
-        sums
     }
 
     fn pass(&mut self, settled: u64, until: u64) {
-        let counts = self.advance(settled.min(until), u64::MAX);
-        debug_assert!(counts.iter().flatten().all(|batch| *batch == Batch::default()), "something has happened");
+        self.run_batches(settled.min(until), u64::MAX);
+        for job in 0..self.jobs.total() {
+            self.each_counters(|counters| {
+                let is_still = counters.take_batches(job).all(|batch| batch == Batch::default());
+                debug_assert!(is_still, "something has happened");
+            });
+        }
         if self.now < until && self.timeline.put_off(until) {
             // All snapshots that are due until then would equal one of the present.
             self.take_snapshot();

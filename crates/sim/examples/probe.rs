@@ -96,11 +96,11 @@ impl WithRouters for Probe<'_> {
 fn measure<R: Routers>(net: &str, slot: u64, slots: u64, mut p: Partition<R, OpenTraffic>, plan: &Plan) {
     let mut context = WorkerContext::new(Counters::new(plan.topology().nodes()), 1);
     p.run_until(slot * slots / 10, &mut context);
-    let before: u64 = context.counters.take_batches(0).iter().map(|batch| batch.transmissions).sum();
+    let before: u64 = context.counters.take_batches(0).map(|batch| batch.transmissions).sum();
     let start = Instant::now();
     p.run_until(slot * slots, &mut context);
     let wall = start.elapsed().as_secs_f64();
-    let b = context.counters.take_batches(0)[0];
+    let b = context.counters.take_batches(0).next().unwrap_or_default();
     println!(
         "{net}: {} packets, {:.2} hops, {:.2} Mhops/s, mean latency {:.1} ns, accepted {:.4}, in flight {}, \
          {} packet-hops in all",

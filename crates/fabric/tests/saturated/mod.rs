@@ -63,9 +63,9 @@ impl WithRouters for Throughput {
         let mut context = WorkerContext::new(Counters::new(nodes), 1);
         let slot = plan.serialization(ChannelClass::INJECTION, 256);
         partition.run_until(1000 * slot, &mut context);
-        context.counters.take_batches(0);
+        context.counters.take_batches(0).count();
         partition.run_until((1000 + slots) * slot, &mut context);
-        let delivered: u64 = context.counters.take_batches(0).iter().map(|batch| batch.packets).sum();
+        let delivered: u64 = context.counters.take_batches(0).map(|batch| batch.packets).sum();
         delivered as f64 / slots as f64 / f64::from(nodes)
     }
 }

@@ -101,21 +101,20 @@ impl DelayMachine {
 impl Machine for DelayMachine {
     /// Counts everything in the last batch, as both entered and delivered. Nothing waits for credits, so batches
     /// without deliveries need not reveal a deadlock.
-    fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>> {
-        let (batches, jobs) = ((until - self.now).div_ceil(batch) as usize, self.counted.len());
+    fn advance(&mut self, until: u64, batch: u64, counts: &mut [Vec<Batch>]) {
+        let batches = (until - self.now).div_ceil(batch) as usize;
         self.pool.run(self.now..until, self.window);
         self.now = until;
-        let of_job = |job: usize| {
-            let mut counts = vec![Batch::default(); batches];
+        for (job, counts) in counts.iter_mut().enumerate() {
+            counts.clear();
+            counts.resize(batches, Batch::default());
             let sum = self.arrived(job);
             let before = std::mem::replace(&mut self.counted[job], sum);
             if let Some(last) = counts.last_mut() {
                 let packets = sum.0 - before.0;
                 *last = Batch { entered: packets, packets, bytes: sum.1 - before.1, ..Batch::default() };
             }
-            counts
-        };
-        (0..jobs).map(of_job).collect()
+        }
     }
 
     fn pass(&mut self, _settled: u64, until: u64) {

@@ -56,13 +56,12 @@ impl PostalMachine {
 }
 
 impl Machine for PostalMachine {
-    fn advance(&mut self, until: u64, batch: u64) -> Vec<Vec<Batch>> {
-        let mut counts = vec![Batch::default(); (until - self.now).div_ceil(batch) as usize];
+    fn advance(&mut self, until: u64, batch: u64, counts: &mut [Vec<Batch>]) {
+        counts[0] = vec![Batch::default(); (until - self.now).div_ceil(batch) as usize];
         self.now = until;
-        if let Some(last) = counts.last_mut() {
+        if let Some(last) = counts[0].last_mut() {
             *last = self.deliver();
         }
-        vec![counts]
     }
 
     fn pass(&mut self, _settled: u64, until: u64) {

@@ -35,6 +35,10 @@ pub(crate) struct Control<'a> {
     last: u64,
     /// Counts of the current, unfinished batch, by packet class (`traffic::JobNumbers`).
     partial: Vec<Batch>,
+    /// Counts of the last call of the machine, and those since the last decision, by packet class. Kept to avoid
+    /// allocation.
+    batches: Vec<Vec<Batch>>,
+    counts: Vec<JobCounts>,
     /// Transmissions by routers (packet-hops), by packet class.
     pub packet_hops: Vec<u64>,
     in_flight: i64,
@@ -62,6 +66,8 @@ impl<'a> Control<'a> {
             now: 0,
             last: LAST_TIME.0 / network.plan.tick().0,
             partial: vec![Batch::default(); numbers],
+            batches: vec![Vec::new(); numbers],
+            counts: vec![JobCounts::default(); numbers],
             packet_hops: vec![0; numbers],
             in_flight: 0,
             still: 0,
@@ -98,8 +104,8 @@ impl<'a> Control<'a> {
                 return Err(RunError::Clock { last: LAST_TIME });
             }
             let origin = if let [only] = &*runners { only.run.origin() } else { 0 };
-            let counts = self.move_to(until, origin)?;
-            for (runner, counts) in runners.iter_mut().zip(&counts) {
+            self.move_to(until, origin)?;
+            for (runner, counts) in runners.iter_mut().zip(&self.counts) {
                 runner.run.observe(counts, self.now, self.machine);
                 self.refuse_error(runner)?;
             }
@@ -144,12 +150,15 @@ impl<'a> Control<'a> {
         runner.run.error(self.machine).map_or(Ok(()), Err)
     }
 
-    /// Advances to `until`. Returns the counts since the last call, by packet class. Batches begin at `origin`.
-    fn move_to(&mut self, until: u64, origin: u64) -> Result<Vec<JobCounts>, RunError> {
+    /// Advances to `until`, and counts. Batches begin at `origin`.
+    fn move_to(&mut self, until: u64, origin: u64) -> Result<(), RunError> {
         if self.progress.is_cancelled() {
             return Err(RunError::Cancelled);
         }
-        let mut all = vec![JobCounts::default(); self.partial.len()];
+        for counts in &mut self.counts {
+            counts.batches.clear();
+            counts.sum = Batch::default();
+        }
         while self.now < until {
             let into = (self.now - origin) % self.batch;
             if into == 0 {
@@ -161,9 +170,9 @@ impl<'a> Control<'a> {
                 left if into > 0 || left < self.batch => self.now + left.min(to_end),
                 left => self.now + left / self.batch * self.batch,
             };
-            let counts = self.advance(stop)?;
+            self.advance(stop)?;
             let ended = (stop - origin).is_multiple_of(self.batch);
-            for ((all, partial), counts) in all.iter_mut().zip(&mut self.partial).zip(counts) {
+            for ((all, partial), counts) in self.counts.iter_mut().zip(&mut self.partial).zip(&self.batches) {
                 counts.iter().for_each(|counts| all.sum.add(counts));
                 if into == 0 && ended {
                     all.batches.extend(counts);
@@ -175,19 +184,20 @@ impl<'a> Control<'a> {
                 }
             }
         }
-        Ok(all)
+        Ok(())
     }
 
-    /// Advances to `until`, and checks that packets still move. Returns the counts of each batch, by packet class.
-    fn advance(&mut self, until: u64) -> Result<Vec<Vec<Batch>>, RunError> {
-        let (mut begin, counts) = (self.now, self.machine.advance(until, self.batch));
+    /// Advances to `until`, and checks that packets still move.
+    fn advance(&mut self, until: u64) -> Result<(), RunError> {
+        let mut begin = self.now;
+        self.machine.advance(until, self.batch, &mut self.batches);
         self.now = until;
-        for (hops, counts) in self.packet_hops.iter_mut().zip(&counts) {
+        for (hops, counts) in self.packet_hops.iter_mut().zip(&self.batches) {
             *hops += counts.iter().map(|batch| batch.transmissions).sum::<u64>();
         }
-        for batch in 0..counts.iter().map(Vec::len).max().unwrap_or(0) {
+        for batch in 0..self.batches.iter().map(Vec::len).max().unwrap_or(0) {
             let (mut entered, mut delivered) = (0, 0);
-            for counts in counts.iter().filter_map(|counts| counts.get(batch)) {
+            for counts in self.batches.iter().filter_map(|counts| counts.get(batch)) {
                 entered += counts.entered + counts.copies;
                 delivered += counts.packets + counts.ended;
             }
@@ -200,7 +210,7 @@ impl<'a> Control<'a> {
         if self.still > self.patience.saturating_mul(self.batch) {
             return Err(self.deadlock());
         }
-        Ok(counts)
+        Ok(())
     }
 
     /// Reports the progress of the slowest foreground run.
