@@ -11,7 +11,8 @@ fn shares(point: &PointResult, byte: f64) -> Vec<(String, f64)> {
     let classes = point.class_utilization.iter().map(|class| (format!("{} at most", class.class), class.max));
     let hottest = point.hottest_channels.iter().map(|channel| (channel.channel.clone(), channel.utilization));
     let all = point.channel_utilization.iter().map(|&share| ("a channel".to_owned(), share));
-    let throughput = |closed: &sim::ClosedResult| closed.throughput.unwrap();
+    // A run may end before anything arrives.
+    let throughput = |closed: &sim::ClosedResult| closed.throughput.unwrap_or(f64::NAN);
     let load = point.open().map_or_else(|| throughput(point.closed().unwrap()), |open| open.accepted_load);
     let accepted = [("accepted".to_owned(), load)];
     let least =
