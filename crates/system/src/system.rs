@@ -101,8 +101,12 @@ impl System {
             crate::memory::check(&fabric)?;
         }
         let plan = Plan::new(fabric)?;
-        let direct = if spec.measure.messages && model.has(Feature::Routes) { direct_routing(&*topology, &routing) } else { Ok(None) }
-            .at_key("measure.messages")?;
+        let direct = if spec.measure.messages && model.has(Feature::Routes) {
+            direct_routing(&*topology, &routing)
+        } else {
+            Ok(None)
+        }
+        .at_key("measure.messages")?;
         let group = crate::groups::params(&spec.in_switch, plan.groups());
         let (features, plan) = (model.features(), Arc::new(plan));
         let network = Network { features, topology, routing, direct, plan, packet, group };
