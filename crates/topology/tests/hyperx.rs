@@ -5,12 +5,12 @@
 
 use proptest::prelude::*;
 use testkit::topology::{Bisection, bisection, check_topology, links};
-use topology::families::hyperx::{HyperX, HyperXSpec, Wires};
+use topology::families::hyperx::{HyperX, HyperXSpec};
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
 fn spec(dims: &[u64], wires: &[u64], nodes_per_router: u64) -> HyperXSpec {
-    HyperXSpec { dims: dims.to_vec(), wires: Wires::ByDim(wires.to_vec()), nodes_per_router }
+    HyperXSpec { dims: dims.to_vec(), wires: wires.to_vec(), nodes_per_router }
 }
 
 /// Checks the contract and the closed forms of the paper.
@@ -88,14 +88,15 @@ fn the_numbering_is_the_documented_one() {
 
 #[test]
 fn sizes_out_of_range_are_refused_at_their_key() {
-    let cases: [(&[u64], &[u64], u64, &str); 13] = [
+    let cases: [(&[u64], &[u64], u64, &str); 14] = [
         (&[], &[], 1, "dims"),
         (&[0], &[1], 1, "dims"),
         (&[8, 1], &[1, 1], 1, "dims"),
         (&[2; 9], &[1; 9], 1, "dims"),
         (&[u64::MAX, 2], &[1, 1], 1, "dims"),
         (&[32_769], &[1], 1, "dims"),
-        (&[8, 8], &[1], 1, "wires"),
+        (&[8, 8], &[1, 1, 1], 1, "wires"),
+        (&[8, 8], &[], 1, "wires"),
         (&[8, 8], &[1, 0], 1, "wires"),
         (&[8, 8], &[1, u64::MAX], 1, "wires"),
         (&[4096, 4096], &[1, 1], 1, "dims"),

@@ -86,8 +86,8 @@ class Hyperx(Section, tag=("kind", "hyperx")):
 
     dims: Sequence[int] | None = key("""Number of routers in each dimension, at least 2 each. The first dimension is
         numbered fastest (from 2 to 32768; required, or swept).""")
-    wires: int | Sequence[int] | None = key("""Number of parallel wires between two routers of a line: one number, or a
-        list of one for each dimension (from 1 to 65534; default 1).""")
+    wires: Sequence[int] | None = key("""Number of parallel wires between two routers of a line, for each dimension. One
+        number is for all dimensions (from 1 to 65534; default [1]).""")
     nodes_per_router: int | None = key("Number of nodes on each router (from 1 to 65534; default 1).")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")

@@ -156,7 +156,7 @@ fn a_routing_without_a_kind_is_that_of_the_topology() {
     assert_eq!(workload["pacer"]["kind"], "window");
     // Where there is no default, the kinds that have the key are named.
     let error = load(&changed("kind = \"fat-tree\"\nk = 4\nn = 2", "dims = [4, 4]")).unwrap_err();
-    assert_eq!(error.help.as_deref(), Some("`dims` goes with kind = \"torus\" | \"mesh\""));
+    assert_eq!(error.help.as_deref(), Some("`dims` goes with kind = \"torus\" | \"mesh\" | \"hyperx\""));
     // A key that the default does not have is refused by name.
     let error = load_with(BASE, &[("routing.ties", "random")]).unwrap_err();
     assert!(error.message.contains("unknown key `ties` in [routing] of kind \"adaptive-up-down\""), "{error}");

@@ -43,29 +43,18 @@ pub struct HyperXSpec {
     /// Number of routers in each dimension, at least 2 each. The first dimension is numbered fastest.
     #[schemars(length(min = 1, max = 8), inner(range(min = 2, max = 32768)))]
     pub dims: Vec<u64>,
-    /// Number of parallel wires between two routers of a line: one number, or a list of one for each dimension.
-    #[serde(default)]
-    pub wires: Wires,
+    /// Number of parallel wires between two routers of a line, for each dimension. One number is for all dimensions.
+    #[schemars(length(min = 1, max = 8), inner(range(min = 1, max = 65534)))]
+    #[serde(default = "single_wires")]
+    pub wires: Vec<u64>,
     /// Number of nodes on each router.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65534))]
     pub nodes_per_router: u64,
 }
 
-/// Numbers of parallel wires: one for all dimensions, or a list by dimension.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Wires {
-    /// One number for all dimensions.
-    Uniform(#[schemars(range(min = 1, max = 65534))] u64),
-    /// A number for each dimension.
-    ByDim(#[schemars(length(min = 1, max = 8), inner(range(min = 1, max = 65534)))] Vec<u64>),
-}
-
-impl Default for Wires {
-    fn default() -> Self {
-        Self::Uniform(one())
-    }
+fn single_wires() -> Vec<u64> {
+    vec![1]
 }
 
 fn one() -> u64 {
@@ -76,20 +65,16 @@ impl HyperXSpec {
     /// Reads the shorthand `8x8x8,nodes_per_router=8` or `8x8,wires=1x2`.
     pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
         let settings = Settings::read(text, &["dims", "wires", "nodes_per_router"])?;
-        let wires = match settings.text("wires").map(|_| settings.numbers("wires")).transpose()?.as_deref() {
-            None => Wires::default(),
-            Some(&[wires]) => Wires::Uniform(wires),
-            Some(wires) => Wires::ByDim(wires.to_vec()),
-        };
+        let wires = settings.text("wires").map_or_else(|| Ok(single_wires()), |_| settings.numbers("wires"))?;
         let nodes_per_router = settings.number_or("nodes_per_router", one())?;
         Ok(Self { dims: settings.numbers("dims")?, wires, nodes_per_router })
     }
 
     /// Returns the number of parallel wires of each dimension.
     fn wires_by_dim(&self) -> Result<Vec<u64>, KeyError> {
-        let wires = match &self.wires {
-            Wires::Uniform(wires) => vec![*wires; self.dims.len()],
-            Wires::ByDim(wires) => wires.clone(),
+        let wires = match self.wires[..] {
+            [wires] => vec![wires; self.dims.len()],
+            _ => self.wires.clone(),
         };
         if wires.len() != self.dims.len() {
             let message = format!("`wires` has {} numbers for {} `dims`", wires.len(), self.dims.len());
