@@ -189,14 +189,15 @@ fn cliques() -> Vec<(String, String)> {
     let keys = "kind = \"hyperx\", dims = [4, 3], wires = [1, 2], nodes_per_router = 2";
     let routings = [("default", ""), ("first", "kind = \"shortest-path\""), ("up-down", "kind = \"up-down\"")];
     let turns = ROUTERS.iter().zip(routings.into_iter().cycle()).zip(WORKLOADS.iter().cycle());
-    let of = |((router, (name, routing)), &(load, workload)): ((&&str, (&str, &str)), &(&str, &str))| {
+    let mut cases = Vec::new();
+    for ((router, (name, routing)), &(load, workload)) in turns {
         let rest = format!(
             "router = {{ kind = \"{router}\" }}\n routing = {{ {routing} }}\n
              workload = {{ kind = \"traffic\", {workload} }}"
         );
-        case(["4x3 hyperx", name, router, load], keys, &rest)
-    };
-    turns.map(of).collect()
+        cases.push(case(["4x3 hyperx", name, router, load], keys, &rest));
+    }
+    cases
 }
 
 /// A case, what it gave on one thread, and what it is expected to be near to.
