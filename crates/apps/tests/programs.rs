@@ -88,15 +88,13 @@ proptest! {
 #[test]
 fn a_file_of_another_kind_of_program_is_refused_with_its_kind() {
     // Would catch a reader that meets the file of another kind and says only that it understands nothing.
-    let specs: [(&str, fn(PathBuf) -> ProgramSpec); 4] = [
-        ("goal", |file| ProgramSpec::Goal(GoalSpec { file })),
-        ("calls", |file| ProgramSpec::Calls(CallsSpec { file })),
-        ("trace", |file| ProgramSpec::Trace(TraceSpec { file, wildcards: false, compute_scale: 1.0 })),
-        ("chakra", |file| {
-            ProgramSpec::Chakra(ChakraSpec { file, compute_scale: 1.0, ops_per_second: None, groups: None })
-        }),
-    ];
-    for (kind, spec) in specs {
+    let spec = |kind: &str, file: PathBuf| match kind {
+        "goal" => ProgramSpec::Goal(GoalSpec { file }),
+        "calls" => ProgramSpec::Calls(CallsSpec { file }),
+        "trace" => ProgramSpec::Trace(TraceSpec { file, wildcards: false, compute_scale: 1.0 }),
+        _ => ProgramSpec::Chakra(ChakraSpec { file, compute_scale: 1.0, ops_per_second: None, groups: None }),
+    };
+    for kind in ["goal", "calls", "trace", "chakra"] {
         for (name, of) in [
             ("a.goal", "goal"),
             ("a.calls", "calls"),
@@ -104,7 +102,7 @@ fn a_file_of_another_kind_of_program_is_refused_with_its_kind() {
             ("a.0.et", "chakra"),
             ("a.0.json", "chakra"),
         ] {
-            let error = spec(name.into()).build(2, Path::new("nowhere")).unwrap_err().to_string();
+            let error = spec(kind, name.into()).build(2, Path::new("nowhere")).unwrap_err().to_string();
             let refused = error.contains(&format!("{name}: `kind = \"{of}\"` reads such files"));
             assert_eq!(refused, kind != of, "{kind}: {error}");
         }
