@@ -284,7 +284,8 @@ class Quantities(Measured):
     accepted_load_min = optional(float)("Delivered load of the source that is served worst.")
     latency_ci_ns = optional(float)("Half-width of the confidence interval of `latency_mean_ns`, in nanoseconds.")
     saturated = required(bool)("""Whether some source's accepted load is below 0.97 of its offered load, by more than
-        the confidence interval.""")
+        the confidence interval. For a job that ends in its warm-up: whether the mean accepted load in the later half of
+        its time is.""")
     steady = required(bool)("""Whether the end of the transient was found, the precision was reached, and all measured
         packets arrived.""")
     converged = required(bool)("Whether the precision `measure.precision` was reached.")
