@@ -7,7 +7,7 @@ use host::GroupParams;
 use routing::Routing;
 use routing::trees::Trees;
 use topology::{ChannelClass, Endpoint, Topology};
-use units::{Bytes, PortId, RouterId};
+use units::{Bytes, PortId, RouterId, Time};
 
 use crate::feature::Feature;
 
@@ -93,15 +93,17 @@ impl Network {
         self.features.contains(&feature)
     }
 
+    /// Returns the time limit of a run in ticks, given `measure.max_time`.
+    pub fn time_limit(&self, max_time: Option<Time>) -> u64 {
+        max_time.map_or(u64::MAX, |time| time.0 / self.plan.tick().0)
+    }
+
     /// Returns the zero-load latency of a packet on a path through `routers` routers, in ticks.
     pub fn zero_load_latency(&self, routers: u32) -> u64 {
         if !self.has(Feature::Routers) {
             return self.plan.link_delay(ChannelClass::INJECTION) + self.slowest_channel(1);
         }
-        let between = (2..self.topology.class_names().len() as u8)
-            .map(|class| self.plan.link_delay(ChannelClass(class)))
-            .max()
-            .unwrap_or(0);
+        let between = delays_between(&self.plan).max().unwrap_or(0);
         self.plan.link_delay(ChannelClass::INJECTION)
             + self.plan.link_delay(ChannelClass::EJECTION)
             + u64::from(routers.saturating_sub(1)) * between
@@ -143,10 +145,40 @@ pub(crate) fn least_path(plan: &Plan) -> u64 {
     plan.link_delay(ChannelClass::INJECTION) + plan.link_delay(ChannelClass::EJECTION) + plan.router_delay()
 }
 
+/// Returns the delays of the channels between routers, by class, in ticks.
+fn delays_between(plan: &Plan) -> impl Iterator<Item = u64> {
+    (2..plan.topology().class_names().len() as u8).map(|class| plan.link_delay(ChannelClass(class)))
+}
+
+/// Returns the delay of a channel between routers and of the router behind it, in ticks. None if these channels have
+/// different delays.
+pub(crate) fn hop_delay(plan: &Plan) -> Option<u64> {
+    let mut delays = delays_between(plan);
+    let first = delays.next().unwrap_or(0);
+    delays.all(|delay| delay == first).then(|| first + plan.router_delay())
+}
+
 /// Returns the delay of the idle path between nodes of two routers, in ticks: the latency of a packet's head over the
 /// channels and routers of a shortest path without contention. Among ports that lead nearer, the lowest is taken. The
 /// path crosses a channel between the two partitions, so nothing reaches the other partition sooner.
 pub(crate) fn idle_path(plan: &Plan, from: RouterId, to: RouterId) -> u64 {
+    match hop_delay(plan) {
+        Some(hop) => path_of_equal_hops(plan, hop, (from, to)),
+        None => path_by_ports(plan, (from, to)),
+    }
+}
+
+/// Returns the delay of the idle path ([`idle_path`]) if each channel between routers, with the router behind it, takes
+/// `hop` ticks.
+#[inline]
+pub(crate) fn path_of_equal_hops(plan: &Plan, hop: u64, (from, to): (RouterId, RouterId)) -> u64 {
+    let hops = u64::from(plan.topology().distance(from, to));
+    least_path(plan).saturating_add(hops.saturating_mul(hop))
+}
+
+/// Returns the delay of the idle path ([`idle_path`]), whose channels are found by a search among the ports of each
+/// router.
+pub(crate) fn path_by_ports(plan: &Plan, (from, to): (RouterId, RouterId)) -> u64 {
     let topology = plan.topology();
     let (mut at, mut distance) = (from, topology.distance(from, to));
     let mut delay = least_path(plan);

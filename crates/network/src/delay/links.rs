@@ -10,9 +10,9 @@ use std::sync::Arc;
 use engine::statistics::Histogram;
 use fabric::Plan;
 use host::Passage;
-use units::{Bandwidth, Bytes, NodeId};
+use units::{Bandwidth, Bytes, NodeId, RouterId};
 
-use crate::network::idle_path;
+use crate::network::{hop_delay, path_by_ports, path_of_equal_hops};
 
 /// Parameters of all links.
 #[derive(Clone, Copy, Debug)]
@@ -25,25 +25,49 @@ pub(super) struct LinkParams<'a> {
     pub routers: Option<&'a Arc<Plan>>,
 }
 
-/// Delays of idle paths between nodes. Each pair of routers has a place, which it shares with others.
+/// Delays of idle paths from the nodes of a worker.
 struct Paths {
     plan: Arc<Plan>,
-    /// Nodes of the worker.
-    nodes: Vec<u32>,
-    /// Last pair of routers at each place, and the delay between them.
-    known: Vec<(u64, u64)>,
+    /// Router of each node of the worker.
+    routers: Vec<RouterId>,
+    hops: Hops,
 }
 
-/// Base-2 logarithm of the number of places.
-const PLACES: u32 = 14;
+/// Delays of the channels between routers.
+enum Hops {
+    /// All channels have one delay: the ticks of a channel and of the router behind it.
+    Equal(u64),
+    /// Channels have different delays: the latest pairs of routers, and the delays between them. A pair has one place,
+    /// which it shares with others.
+    Different(Vec<(u64, u64)>),
+}
+
+/// Largest number of places for pairs of routers.
+const MOST_PLACES: usize = 1 << 14;
 
 impl Paths {
+    fn new(plan: &Arc<Plan>, nodes: &[u32]) -> Self {
+        let routers: Vec<_> = nodes.iter().map(|&node| plan.topology().attachment(NodeId(node)).0).collect();
+        let places = || {
+            let pairs = routers.len().saturating_mul(plan.topology().routers() as usize);
+            pairs.clamp(2, MOST_PLACES).next_power_of_two()
+        };
+        let hops = hop_delay(plan).map_or_else(|| Hops::Different(vec![(u64::MAX, 0); places()]), Hops::Equal);
+        Self { plan: Arc::clone(plan), routers, hops }
+    }
+
     fn delay(&mut self, from: usize, to: u32) -> u64 {
-        let [from, to] = [self.nodes[from], to].map(|node| self.plan.topology().attachment(NodeId(node)).0);
-        let pair = u64::from(from.0) << 32 | u64::from(to.0);
-        let known = &mut self.known[(pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES)) as usize];
+        let ends = (self.routers[from], self.plan.topology().attachment(NodeId(to)).0);
+        let places = match &mut self.hops {
+            Hops::Equal(hop) => return path_of_equal_hops(&self.plan, *hop, ends),
+            Hops::Different(places) => places,
+        };
+        let pair = u64::from(ends.0.0) << 32 | u64::from(ends.1.0);
+        let hash = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = hash >> (u64::BITS - places.len().trailing_zeros());
+        let known = &mut places[place as usize];
         if known.0 != pair {
-            *known = (pair, idle_path(&self.plan, from, to));
+            *known = (pair, path_by_ports(&self.plan, ends));
         }
         known.1
     }
@@ -88,8 +112,7 @@ impl Carried {
 impl Links {
     /// Creates the free links of the given nodes of the machine.
     pub fn new(LinkParams { delay, bandwidth, routers }: LinkParams<'_>, nodes: &[u32]) -> Self {
-        let known = || vec![(u64::MAX, 0); 1 << PLACES];
-        let paths = routers.map(|plan| Paths { plan: Arc::clone(plan), nodes: nodes.to_vec(), known: known() });
+        let paths = routers.map(|plan| Paths::new(plan, nodes));
         Self { delay, bandwidth, paths, free_at: vec![0; nodes.len()], last: (0, 0) }
     }
 
