@@ -158,7 +158,7 @@ pub(crate) fn of(system: &System) -> Effort {
 
 /// Whether `measure.max_time` ends a workload before it can have sent everything.
 fn is_cut(system: &System, jobs: &[JobWork]) -> bool {
-    let limit = system.spec.measure.max_time.map_or(u64::MAX, |limit| limit.0 / system.network.plan.tick().0);
+    let limit = system.network.time_limit(system.spec.measure.max_time);
     let ends = |(work, job): (&JobWork, &Job)| {
         matches!(work.extent, RunLength::Packets(_)) && job.span.start.saturating_add(work.bound) > limit
     };
@@ -197,7 +197,7 @@ fn loads_of_runs(system: &System, runs: u32) -> f64 {
 
 /// Returns the work of a run of the `chosen` jobs, in which open jobs run for a time.
 fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&RunLength) -> u64) -> Work {
-    let limit = system.spec.measure.max_time.map_or(u64::MAX, |limit| limit.0 / system.network.plan.tick().0);
+    let limit = system.network.time_limit(system.spec.measure.max_time);
     let end = chosen.iter().filter(|&&job| !system.jobs[job].background).map(|&job| {
         let own = match jobs[job].extent {
             RunLength::Time { .. } => time(&jobs[job].extent),

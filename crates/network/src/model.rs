@@ -27,7 +27,7 @@ pub trait NetworkModel: Debug + Send + Sync {
 
 /// Job on a machine.
 pub struct MachineJob<'a> {
-    /// Period in which the job may send, in ticks.
+    /// Period in which the job may send, in ticks. Ends by `measure.max_time`; empty if the job starts later.
     pub span: Span,
     /// Placement of its ranks or tasks.
     pub placement: &'a Placement,

@@ -118,10 +118,10 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
 /// Builds the machine of a system at time 0, divided over threads.
 fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
     let numbers = Arc::new(system.numbers());
-    let longest = system.spec.measure.max_time.map_or(u64::MAX, |time| time.0 / system.network.plan.tick().0);
+    let limit = system.network.time_limit(system.spec.measure.max_time);
     let of_job = |job| {
         let Job { span, workload, .. }: &Job = job;
-        MachineJob { span: span.start..span.end.min(longest), placement: workload.placement() }
+        MachineJob { span: span.start..span.end.min(limit).max(span.start), placement: workload.placement() }
     };
     let jobs: Vec<MachineJob<'_>> = system.jobs.iter().map(of_job).collect();
     system.model.build(

@@ -175,7 +175,7 @@ pub struct RunContext {
 impl RunContext {
     /// Returns the time limit of the run, in ticks.
     pub fn longest(&self) -> u64 {
-        self.measure.max_time.map_or(u64::MAX, |time| time.0 / self.network.plan.tick().0)
+        self.network.time_limit(self.measure.max_time)
     }
 
     /// Returns the first end of a batch after `now`, in ticks. Requires batches that are common to all jobs.

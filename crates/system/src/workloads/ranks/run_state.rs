@@ -235,16 +235,15 @@ pub(crate) fn arithmetic(network: &Network) -> Option<Arithmetic> {
     Some(network.plan.groups()?.units?.elements?.arithmetic)
 }
 
-/// Returns a lower bound of the time of messages between ranks: overheads, the links of two nodes and one router, and
-/// the faster of these links, of all planes together. Links that do not limit receivers do not count.
+/// Returns a lower bound of the time of messages between ranks: overheads, the least delay between two nodes, and the
+/// time of the bytes on the faster of two nodes' links, of all planes together. Links that do not limit receivers carry
+/// bytes in no time.
 fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let plan = &network.plan;
     let ends: &[ChannelClass] = match network.has(Feature::ReceiverLinks) {
         true => &[ChannelClass::INJECTION, ChannelClass::EJECTION],
         false => &[ChannelClass::INJECTION],
     };
-    let routers = if network.has(Feature::Routers) { plan.router_delay() } else { 0 };
-    let delay = ends.iter().map(|&end| plan.link_delay(end)).sum::<u64>() + routers;
     let packet = ends.iter().map(|&end| plan.serialization(end, ranks.packet)).min().unwrap_or(0);
     let host = ranks.nic.host();
     let (send, receive) = match ranks.on_nic {
@@ -252,7 +251,7 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
         false => (host.send_overhead.0, host.receive_overhead.0),
     };
     Fastest {
-        latency: network.picoseconds(delay) + send + receive,
+        latency: network.picoseconds(network.least_delay()) + send + receive,
         per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet) / f64::from(network.planes()),
         rails: interface::rail_use(ranks, network),
         limits_receivers: network.has(Feature::ReceiverLinks),
