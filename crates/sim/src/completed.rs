@@ -17,21 +17,31 @@ pub struct Completed {
     pub keys: Vec<String>,
 }
 
-/// Completes a point's routing, packet sizes, and delay and buffer depths of its routers, if they are left out. A point
-/// whose topology cannot be built is returned unchanged.
+/// Completes a point's routing, packet sizes, and delay and buffer depths of its routers, if they are left out and have a
+/// meaning in the network model. A point whose topology cannot be built is returned unchanged.
 pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
     let (mut spec, mut keys) = (point.spec.clone(), Vec::new());
     let Ok(topology) = experiment.parts().topology(&point.spec, experiment.base_dir()) else {
         return Completed { spec, keys };
     };
-    if !system::model::of(&point.spec).has(Feature::Routes) {
+    let model = system::model::of(&point.spec);
+    let links: Vec<_> = topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
+    let default = fabric::packet_size(spec.link.of_class("injection").0);
+    if !model.has(Feature::Routes) {
+        let mut router = spec.router.clone();
+        router.complete(&links, default, &*topology);
+        // Nothing but the delay of routers counts.
+        let delay = spec.router.size_keys().delay;
+        if delay.is_none() && model.has(Feature::Routers) {
+            *delay = *router.size_keys().delay;
+            keys.push("router.delay".to_owned());
+        }
         return Completed { spec, keys };
     }
     if spec.routing.is_none() {
         spec.routing = Some(RoutingSpec::default_for(&*topology));
         keys.push("routing".to_owned());
     }
-    let default = fabric::packet_size(spec.link.of_class("injection").0);
     let mut sizes: Vec<Bytes> = Vec::new();
     for (path, workload) in spec.workloads_mut() {
         let size = packet_size(workload);
@@ -41,7 +51,6 @@ pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
         sizes.push(*size.get_or_insert(default));
     }
     let packet = sizes.into_iter().max().unwrap_or(default);
-    let links: Vec<_> = topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
     let written = spec.router.complete(&links, packet, &*topology);
     keys.extend(written.into_iter().map(|key| format!("router.{key}")));
     Completed { spec, keys }
