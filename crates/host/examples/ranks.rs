@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 use apps::motifs::{CollectiveSpec, ProgramSpec};
 use host::{
-    ConnectionParams, Envelope, Executor, GapParams, HostContext, LocalRanks, MatchingParams, NicParams, PartParams,
-    Passage, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams, RegistrationParams,
+    ConnectionParams, Envelope, Executor, GapParams, HostContext, LocalRanks, MatchingParams, MessageInTransit,
+    NicParams, PartParams, Passage, PerByte, ProcessorParams, ProgressMode, ProtocolParams, RailParams,
+    RegistrationParams,
 };
 use mpi::collectives::{Algorithm, Operation};
 use mpi::program::Programs;
@@ -33,6 +34,7 @@ impl HostContext for Links {
     fn transmit(&mut self, _: (usize, u32), _: u64, at: Passage) -> Passage {
         Passage { head: at.head + 2500 * NS, tail: at.tail + 2500 * NS }
     }
+    fn carry(&mut self, _: u32, _: MessageInTransit) {}
     fn count_arrival(&mut self, _: u64, _: u64) {
         self.messages += 1;
     }

@@ -289,7 +289,8 @@ pub struct GroupArrival {
     pub bytes: u32,
 }
 
-/// Requests of an executor to the owner of the network.
+/// Requests of an executor to the owner of the network. On a network of packets [`PacketContext`] provides the last
+/// three methods.
 pub trait HostContext {
     /// Requests that a source of this executor be polled for its next packet. A source is a rail of a node. Sources are
     /// numbered node by node, in the executor's numbering, and rail by rail.
@@ -301,12 +302,50 @@ pub trait HostContext {
     /// Sends bytes from a node of this executor, in its numbering, to a node of the machine, at the times at which the
     /// first and the last of them have come to the network. Returns the times of their arrival. This method and the
     /// next two are called only on networks that carry messages whole (`Executor::carry_whole`).
-    fn transmit(&mut self, _ends: (usize, u32), _bytes: u64, at: Passage) -> Passage {
-        debug_assert!(false, "a network of packets carries no whole messages");
-        at
-    }
+    fn transmit(&mut self, ends: (usize, u32), bytes: u64, at: Passage) -> Passage;
     /// Passes a message to the executor of another node before it arrives there (`Executor::take_in`).
-    fn carry(&mut self, _node: u32, _message: MessageInTransit) {}
+    fn carry(&mut self, node: u32, message: MessageInTransit);
     /// Counts bytes that have arrived, with the time since they were handed over, in picoseconds.
-    fn count_arrival(&mut self, _bytes: u64, _latency: u64) {}
+    fn count_arrival(&mut self, bytes: u64, latency: u64);
 }
+
+/// Requests of an executor on a network that carries packets, and no whole messages.
+pub trait PacketContext {
+    /// [`HostContext::wake`].
+    fn wake(&mut self, source: u32);
+    /// [`HostContext::alarm`].
+    fn alarm(&mut self, at: u64);
+    /// [`HostContext::announce`].
+    fn announce(&mut self, node: u32, envelope: Envelope);
+}
+
+impl<T: PacketContext> HostContext for T {
+    #[inline]
+    fn wake(&mut self, source: u32) {
+        PacketContext::wake(self, source);
+    }
+
+    #[inline]
+    fn alarm(&mut self, at: u64) {
+        PacketContext::alarm(self, at);
+    }
+
+    #[inline]
+    fn announce(&mut self, node: u32, envelope: Envelope) {
+        PacketContext::announce(self, node, envelope);
+    }
+
+    fn transmit(&mut self, _: (usize, u32), _: u64, _: Passage) -> Passage {
+        unreachable!("{NO_WHOLE_MESSAGES}")
+    }
+
+    fn carry(&mut self, _: u32, _: MessageInTransit) {
+        unreachable!("{NO_WHOLE_MESSAGES}")
+    }
+
+    fn count_arrival(&mut self, _: u64, _: u64) {
+        unreachable!("{NO_WHOLE_MESSAGES}")
+    }
+}
+
+const NO_WHOLE_MESSAGES: &str = "a network of packets carries no whole messages";

@@ -42,7 +42,7 @@ pub use queues::time_of;
 pub use connections::{ConnectionCounts, ConnectionMode, ConnectionParams};
 pub use context::{
     Arrived, ForwardingParams, GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams,
-    NicParams, Outgoing, ProtocolParams, Rendezvous,
+    NicParams, Outgoing, PacketContext, ProtocolParams, Rendezvous,
 };
 pub use executor::{CheckedElements, Executor, GroupPackets, SegmentWork, group_items};
 pub use flow::most_ranks;

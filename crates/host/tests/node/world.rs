@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use host::{Arrived, Envelope, Executor, Groups, HostContext, LocalRanks, NicParams, NodeParams, Outgoing};
+use host::{Arrived, Envelope, Executor, Groups, LocalRanks, NicParams, NodeParams, Outgoing, PacketContext};
 use mpi::program::{Ended, Matched, Messages, Notify, Op, ProgramError, ProgramGroup, Programs, RankProgram};
 
 use crate::switch::Switch;
@@ -21,7 +21,7 @@ pub struct Requests {
     pub announced: Vec<(u32, Envelope)>,
 }
 
-impl HostContext for Requests {
+impl PacketContext for Requests {
     fn wake(&mut self, node: u32) {
         self.woken.push(node);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::Stream;
 use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent, TreePacket};
-use host::{Arrived, Envelope, Executor, GroupWork, HostContext};
+use host::{Arrived, Envelope, Executor, GroupWork, PacketContext};
 use mpi::program::Context;
 use routing::{RouteState, Routing};
 use units::NodeId;
@@ -99,7 +99,7 @@ struct Asking<'a> {
     now: u64,
 }
 
-impl HostContext for Asking<'_> {
+impl PacketContext for Asking<'_> {
     fn wake(&mut self, node: u32) {
         self.actions.wake(node);
     }
