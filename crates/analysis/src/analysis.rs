@@ -329,7 +329,6 @@ fn without_routes(checked: Check, network: &Network) -> Check {
     Check {
         window_ps: Some(network.picoseconds(network.least_delay())),
         routers,
-        channels: checked.nodes,
         diameter,
         router: checked.routing.clone(),
         vc_classes: 0,
@@ -341,14 +340,10 @@ fn without_routes(checked: Check, network: &Network) -> Check {
         inner_buffer_bytes: None,
         router_memory_bytes: 0,
         router_memory: Vec::new(),
-        memory_bytes: u64::from(checked.nodes) * BYTES_A_NODE,
         packet_hops_per_us: 0.0,
         ..checked
     }
 }
-
-/// Approximate memory of a node with a rank that has some outstanding operations, in bytes.
-const BYTES_A_NODE: u64 = 1 << 10;
 
 fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<Check, KeyError> {
     let (topology, plan) = (&*system.network.topology, &*system.network.plan);
@@ -364,7 +359,7 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         routers: topology.routers(),
         nodes: topology.nodes(),
         planes: Some(topology.planes()).filter(|&planes| planes > 1),
-        channels: connected_channels(system),
+        channels: if system.network.has(Feature::Routes) { connected_channels(system) } else { topology.nodes() },
         diameter: topology.diameter(),
         bisection_channels: topology.bisection_channels(),
         routing: system.network.routing.kind().into(),

@@ -69,13 +69,21 @@ fn estimate_and_peak((topology, link): (&str, &str), router: &str, load: &str) -
         measure = {{ warm_up = "20 us", max_time = "30 us" }}
         "#
     );
+    measured(&system(&text))
+}
+
+fn system(text: &str) -> System {
     let experiment =
-        Experiment::load(&text, "memory.toml", Path::new("."), &[]).unwrap_or_else(|error| panic!("{error}"));
-    let system = System::build(&experiment.points()[0].spec, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
-    let estimate = check(&system).unwrap_or_else(|error| panic!("{error}")).memory_bytes;
+        Experiment::load(text, "memory.toml", Path::new("."), &[]).unwrap_or_else(|error| panic!("{error}"));
+    System::build(&experiment.points()[0].spec, Path::new(".")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What `check` says of a system, and the most that a run of it has allocated at a time, in bytes.
+fn measured(system: &System) -> (f64, f64) {
+    let estimate = check(system).unwrap_or_else(|error| panic!("{error}")).memory_bytes;
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
-    run(&system, &RunOptions { threads: 1, ..RunOptions::default() }).unwrap_or_else(|error| panic!("{error}"));
+    run(system, &RunOptions { threads: 1, ..RunOptions::default() }).unwrap_or_else(|error| panic!("{error}"));
     (estimate as f64, (PEAK.load(Ordering::Relaxed) - before) as f64)
 }
 
@@ -120,4 +128,14 @@ fn the_estimate_of_memory_is_that_of_a_run() {
         }
     }
     assert!(far.is_empty(), "{far:#?}");
+    // Would catch memory of the delay model for each channel between routers: 1024 routers with 5 and with 63 ports.
+    let [few, many] = ["torus", "hyperx"].map(|kind| {
+        let text = format!(
+            "topology = {{ kind = \"{kind}\", dims = [32, 32] }}\nlink = {{ {FAST} }}\nsimulation.model = \"delay\"\n\
+             workload = {{ kind = \"program\", program = {{ kind = \"fft\" }} }}"
+        );
+        measured(&system(&text))
+    });
+    println!("delay model, 1024 nodes: {few:?} and {many:?} B");
+    assert!(many.1 < 1.05 * few.1 && few.0 == many.0 && few.1 < 2.0 * few.0, "{few:?}, {many:?}");
 }

@@ -97,9 +97,7 @@ impl System {
         let senders: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| senders(&*job.workload)).collect();
         let mut fabric = fabric_spec(spec, packet, (&topology, &routing), (&**model, &jobs));
         fabric.groups = crate::groups::build(spec, (&topology, &routing), (&groups, &demands, &senders), packet)?;
-        if model.has(Feature::Packets) {
-            crate::memory::check(&fabric)?;
-        }
+        crate::memory::check(&fabric, &**model)?;
         let plan = Plan::new(fabric)?;
         let direct = if spec.measure.messages && model.has(Feature::Routes) {
             direct_routing(&*topology, &routing)

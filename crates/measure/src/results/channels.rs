@@ -37,12 +37,19 @@ pub struct ChannelUtilization {
 /// Number of channels in the list of the busiest.
 const HOTTEST: usize = 10;
 
+/// Returns the first channel that has a share. Without routes only channels of nodes have one: those of routers carry
+/// nothing, and may be many more.
+fn first(network: &Network) -> u32 {
+    if network.has(Feature::Routes) { 0 } else { network.plan.channels().ports() }
+}
+
 /// Returns, by channel, the share of a window of `span` ticks in which the channel sends. `used` is the use of channels
-/// within the window.
+/// within the window. Without routes the first share is that of node 0.
 pub fn utilization(network: &Network, used: &[(ChannelSource, ChannelUse)], span: f64) -> Vec<f64> {
     let packet = network.packet;
     let numbering = network.plan.channels();
-    let mut shares = vec![0.0; numbering.count() as usize];
+    let first = first(network);
+    let mut shares = vec![0.0; (numbering.count() - first) as usize];
     for &(source, used) in used {
         let Some(class) = class_of(network, source) else { continue };
         let channel = match source {
@@ -50,7 +57,8 @@ pub fn utilization(network: &Network, used: &[(ChannelSource, ChannelUse)], span
             ChannelSource::Node(node, plane) => numbering.injection_on(node, plane),
         };
         let of_bytes = used.bytes as f64 / f64::from(packet) * network.plan.serialization(class, packet) as f64;
-        shares[channel.index()] += used.time(of_bytes) / span;
+        let place = channel.0.checked_sub(first).and_then(|place| shares.get_mut(place as usize));
+        place.into_iter().for_each(|share| *share += used.time(of_bytes) / span);
     }
     // Packet times are rounded up to a picosecond. A job may also send after the end of its window, which is its last
     // operation.
@@ -72,15 +80,11 @@ fn class_of(network: &Network, source: ChannelSource) -> Option<ChannelClass> {
 /// Returns each connected channel with its class and its utilization, in the order of channels.
 fn connected<'a>(network: &'a Network, shares: &'a [f64]) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> + 'a {
     let numbering = network.plan.channels();
-    // Nothing is serialized at links into nodes that do not limit receivers, nor between routers without routes.
-    let exists = |class: &ChannelClass| match *class {
-        ChannelClass::INJECTION => true,
-        ChannelClass::EJECTION => network.has(Feature::ReceiverLinks),
-        _ => network.has(Feature::Routes),
-    };
+    // Nothing is serialized at links into nodes that do not limit receivers.
+    let exists = |&class: &ChannelClass| class != ChannelClass::EJECTION || network.has(Feature::ReceiverLinks);
     let class = move |id| class_of(network, numbering.source(id)).filter(exists);
     let channel = move |(id, &share): (ChannelId, &f64)| Some((id, class(id)?, share));
-    (0..).map(ChannelId).zip(shares).filter_map(channel)
+    (first(network)..).map(ChannelId).zip(shares).filter_map(channel)
 }
 
 pub(super) fn by_class(network: &Network, shares: &[f64]) -> Vec<ClassUtilization> {

@@ -50,7 +50,7 @@ pub struct PointResult {
     /// Channels with the highest utilization.
     pub hottest_channels: Vec<ChannelUtilization>,
     /// Share of time in which each channel sends, from the begin of the measured interval, by `ChannelId`. 0 for
-    /// unconnected channels. Empty on a flat network, where only nodes have channels. Not part of a point's JSON,
+    /// unconnected channels. Empty with the delay model, where only nodes have channels. Not part of a point's JSON,
     /// because of its length.
     #[serde(skip)]
     pub channel_utilization: Vec<f64>,

@@ -43,7 +43,7 @@ enum Hops {
 }
 
 /// Largest number of places for pairs of routers.
-const MOST_PLACES: usize = 1 << 14;
+pub(super) const MOST_PLACES: usize = 1 << 14;
 
 impl Paths {
     fn new(plan: &Arc<Plan>, nodes: &[u32]) -> Self {

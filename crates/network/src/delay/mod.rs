@@ -15,13 +15,20 @@ use crate::feature::Feature;
 use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
 use crate::network::least_path;
-use links::LinkParams;
+use links::{LinkParams, MOST_PLACES};
 
 /// Network of delays and a bandwidth. Ticks are picoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayModel {
     /// Whether messages cross routers. Otherwise they take the delay of a link.
     pub has_routers: bool,
+}
+
+impl DelayModel {
+    /// Returns the largest memory of the kept delays of paths between `pairs` pairs of nodes and routers, in bytes.
+    pub fn most_path_bytes(pairs: u64) -> u64 {
+        pairs.min(MOST_PLACES as u64) * size_of::<(u64, u64)>() as u64
+    }
 }
 
 impl NetworkModel for DelayModel {

@@ -95,7 +95,7 @@ fn delivered(point: &PointResult) -> f64 {
 /// Returns the share of time in which each channel sends, relative to the time in which any job is counted. Times in
 /// which none is counted are left out: the others have ended while one still warms up.
 fn utilization(system: &System, points: &[PointResult]) -> Vec<f64> {
-    let mut used = vec![0.0; system.network.plan.channels().count() as usize];
+    let mut used = vec![0.0; points.iter().map(|point| point.channel_utilization.len()).max().unwrap_or(0)];
     for (point, part) in points.iter().zip(counted_shares(system, points)) {
         // Each job's utilization is relative to its own time.
         used.iter_mut().zip(&point.channel_utilization).for_each(|(all, own)| *all += own * part);
