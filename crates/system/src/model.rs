@@ -67,6 +67,7 @@ fn routers(spec: &ExperimentSpec) -> Option<Wrong> {
 
 fn routes(spec: &ExperimentSpec) -> Option<Wrong> {
     let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the delay model has {what}; leave it out")));
+    let is_flat = matches!(spec.topology.topology, TopologySpec::Flat(_));
     if spec.routing.is_some() {
         return wrong("routing", "no routes");
     }

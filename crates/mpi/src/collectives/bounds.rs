@@ -6,7 +6,7 @@
 //! Assumptions:
 //!
 //! - A node sends and receives at most at the bandwidth of its link, by the rails that the policy assigns to its ranks.
-//!   On a flat network the receive rate is not limited, and only sent bytes count.
+//!   With the delay model the receive rate is not limited, and only sent bytes count.
 //! - Data exchanged between ranks of one node cost nothing.
 //! - Successive messages of a rank cost no additional overhead: that is a property of the interface.
 
@@ -26,7 +26,7 @@ pub struct Fastest {
     pub per_byte: f64,
     /// Rails that messages may take.
     pub rails: RailUse,
-    /// Whether the receive rate of a node is limited to that of its link. Not on a flat network.
+    /// Whether the receive rate of a node is limited to that of its link. Not with the delay model.
     pub limits_receivers: bool,
 }
 

@@ -1,7 +1,8 @@
 //! Machine of the delay model: the jobs on the nodes of each thread, and the messages between threads.
 //!
 //! A partition learns of a message only on arrival, after at least the delay of the network: this delay is the
-//! lookahead window. Messages are counted as they arrive.
+//! lookahead window. Messages are counted as they arrive. Partitions are cut by node number and may share a router, so
+//! that the window is the delay of nodes of one router, even if all messages between partitions take longer.
 
 use std::sync::{Arc, Mutex};
 

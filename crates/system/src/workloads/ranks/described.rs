@@ -23,7 +23,7 @@ pub(crate) struct Ranks {
     /// Size of a packet, in bytes.
     pub packet: u32,
     pub nic: NicSpec,
-    /// Traffic of each node to others, relative to the node that sends most. Flat networks only. There `pattern` is
+    /// Traffic of each node to others, relative to the node that sends most. Delay model only. There `pattern` is
     /// empty, since a list of all pairs would take more memory than the run.
     pub volumes: Option<Arc<[f64]>>,
     /// Traffic along the trees of groups. None if no operation is carried out by routers.

@@ -1,4 +1,4 @@
-//! Traffic of nodes on a flat network, where destinations are not needed.
+//! Traffic of nodes with the delay model, where destinations are not needed.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ pub(super) fn most_sent(programs: &dyn Programs, placement: &Placement) -> u64 {
     sent.by_node.into_iter().max().unwrap_or(0)
 }
 
-/// Returns the traffic of ranks on a flat network, from one pass over their messages: the number of messages of each
+/// Returns the traffic of ranks with the delay model, from one pass over their messages: the number of messages of each
 /// size, and the bytes that each node sends to other nodes, relative to the node that sends most.
 pub(crate) fn volumes(programs: &dyn Programs, placement: &Placement) -> (Sizes, Arc<[f64]>) {
     let mut sizes = Sizes::default();
