@@ -17,8 +17,8 @@ pub struct Completed {
     pub keys: Vec<String>,
 }
 
-/// Completes a point's routing, packet sizes, and delay and buffer depths of its routers, if they are left out and have a
-/// meaning in the network model. A point whose topology cannot be built is returned unchanged.
+/// Completes a point's routing, packet sizes, and delay and buffer depths of its routers, if they are left out and have
+/// a meaning in the network model. A point whose topology cannot be built is returned unchanged.
 pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
     let (mut spec, mut keys) = (point.spec.clone(), Vec::new());
     let Ok(topology) = experiment.parts().topology(&point.spec, experiment.base_dir()) else {
