@@ -69,7 +69,8 @@ fn routes(spec: &ExperimentSpec) -> Option<Wrong> {
     let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the delay model has {what}; leave it out")));
     let is_flat = matches!(spec.topology.topology, TopologySpec::Flat(_));
     if spec.routing.is_some() {
-        return wrong("routing", "no routes");
+        let delay = if is_flat { "`link.delay`" } else { "the delay of an idle shortest path" };
+        return wrong("routing", &format!("no routes: a message takes {delay}"));
     }
     let mut router = spec.router.clone();
     *router.size_keys().delay = None;
@@ -88,7 +89,6 @@ fn routes(spec: &ExperimentSpec) -> Option<Wrong> {
     if spec.measure.unproven {
         return wrong("measure.unproven", "no routing to prove free of deadlock");
     }
-    let is_flat = matches!(spec.topology.topology, TopologySpec::Flat(_));
     if spec.measure.timeline && !is_flat {
         return wrong("measure.timeline", "no times of channels to explain, except on a flat network");
     }
