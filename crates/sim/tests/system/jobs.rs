@@ -194,6 +194,19 @@ fn a_job_that_saturates_in_its_warm_up_is_marked() {
 }
 
 #[test]
+fn a_job_that_ends_before_its_warm_up_is_not_saturated() {
+    // Would catch the later half of a warm-up in which the job sends nothing: a load of 0.3 would be a third of it.
+    let noise = "name = \"noise\"\nnodes = \"0-7\"\nbackground = true\nend = \"1700 us\"\n\
+                 workload = { kind = \"traffic\", load = 0.3, pattern = { kind = \"shift\", offset = 1 } }";
+    let long = "name = \"long\"\nnodes = \"8-15\"\nworkload = { kind = \"exchange\", volume = \"450 KiB\" }";
+    let point =
+        result(&experiment(r#"kind = "mesh", dims = [16]"#, r#"measure = { warm_up = "1 s" }"#, &[noise, long]));
+    let time = job(&point, "long").point.closed().unwrap().time_ns.unwrap();
+    assert!((2.2e6..3e6).contains(&time), "the end is in the later half: {time}");
+    assert!(!job(&point, "noise").point.open().unwrap().saturated);
+}
+
+#[test]
 fn a_job_sends_between_its_start_and_its_end() {
     // Would catch traffic before the start or after the end. Backlogged for 20 us, a node generates a packet each 204.8
     // ns, and at the start a second one as the head of the first leaves: 1 + 98.
