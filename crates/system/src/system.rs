@@ -260,8 +260,8 @@ impl System {
         self.jobs.iter().map(move |job| (job, if load > 0.0 { job.workload.demand().load / load } else { 0.0 }))
     }
 
-    /// Returns the traffic of `node` to other nodes, as shares of the load. Packets that routers split
-    /// or copy are excluded.
+    /// Returns the traffic of `node` to other nodes, as shares of the load. Packets that routers split or copy
+    /// are excluded.
     pub fn demand(&self, node: NodeId) -> routing::Demand {
         let mut all = routing::Demand::default();
         for (job, share) in self.shares() {

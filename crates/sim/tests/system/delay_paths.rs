@@ -178,6 +178,8 @@ fn keys_of_packets_and_routes_are_refused() {
         (TORUS, format!("{allreduce}\nrouter.kind = \"input-queued\""), "router"),
         (TORUS, format!("{allreduce}\nlink.injection.bandwidth = \"4 Gb/s\""), "link.injection.bandwidth"),
         (TORUS, format!("{allreduce}\nmeasure.timeline = true"), "measure.timeline"),
+        (TORUS, format!("{allreduce}\nmeasure.unproven = true"), "measure.unproven"),
+        (TORUS, format!("{allreduce}\nin_switch.trees_per_group = 2"), "in_switch"),
         (TORUS, format!("{allreduce}\nmeasure.series = \"1 us\""), "measure.series"),
         ((r#"kind = "torus", dims = [4, 4], planes = 2"#, ""), allreduce.clone(), "topology.planes"),
         (TORUS, r#"workload = { kind = "traffic", load = 0.1 }"#.into(), "workload.kind"),

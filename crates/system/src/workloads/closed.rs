@@ -106,7 +106,9 @@ pub(super) fn result(
         latency_p99_ns: latency.p99,
         latency_max_ns: latency.max,
         nic_overhead_ns: context.nic_overhead_ns,
-        hops_mean: (counts.packets > 0).then(|| counts.hops as f64 / counts.packets as f64),
+        // Whole messages are not counted at the routers that they pass.
+        hops_mean: (counts.packets > 0 && network.has(Feature::Routes) == network.has(Feature::Routers))
+            .then(|| counts.hops as f64 / counts.packets as f64),
         packets: counts.packets,
         packet_hops: ending.packet_hops,
         measured_ns: ns,
