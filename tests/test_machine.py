@@ -150,6 +150,20 @@ def test_a_topology_is_a_machine() -> None:
     )
 
 
+def test_the_name_of_a_topology_keeps_its_lists() -> None:
+    """Catches machines of different wiring with one name: a name is the shorthand of its machine."""
+    graph = ct.TaskGraph("stencil:4x2")
+    for keys, name in (
+        ({"kind": "hyperx", "dims": [4, 2], "wires": [1, 2]}, "hyperx:4x2,wires=1x2"),
+        ({"kind": "hyperx", "dims": [4, 2]}, "hyperx:4x2"),
+        (
+            {"kind": "dragonfly", "a": 4, "h": 2, "group": "flattened-butterfly", "group_dims": [2, 2]},
+            "dragonfly:a=4,h=2,group_dims=2x2",
+        ),
+    ):
+        assert ct.map_tasks(graph, ct.Topology(keys), "identity").machine.name == name
+
+
 def test_a_machine_read_from_another_format_is_simulated(tmp_path: Path) -> None:
     """Catches machines that mapping knows and experiments do not, and results that do not keep them."""
     conf = tmp_path / "topology.conf"
