@@ -298,6 +298,22 @@ def test_what_is_no_mpi_program_is_one_clear_error(launcher: Callable[..., list[
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_recording_may_have_any_name(tmp_path: Path) -> None:
+    """Catches a reader that refuses a recording by its name, and one that does not say what another file is."""
+    renamed, goal = tmp_path / "lj.json", tmp_path / "lj.goal"
+    renamed.write_bytes(LAMMPS.read_bytes())
+    goal.write_text("num_ranks 1\nrank 0 {\n}\n")
+
+    def messages(file: Path) -> float:
+        workload = {"kind": "program", "program": {"kind": "trace", "file": str(file)}}
+        link = {"bandwidth": "8 Gb/s", "delay": "50 ns"}
+        return float(ct.check(topology=ct.Torus([4, 2]), link=link, workload=workload)[0]["messages"])
+
+    assert messages(renamed) > 0
+    with pytest.raises(ct.ExperimentError, match='`kind = "goal"` reads such files'):
+        messages(goal)
+
+
 def test_a_recorded_lammps_runs_on_every_interface(tmp_path: Path) -> None:
     """Catches a trace that an interface cannot run, one whose messages differ between interfaces, and a mapping that
     is not taken."""
