@@ -108,7 +108,7 @@ def test_check_reports_the_buffers_of_each_kind_of_router(cutthrough: Callable[.
     assert memory == [(4, 4, 16 * 1024), (4, 8, 64 * 1024)]
     assert (report["packet_bytes"], report["buffer_bytes"], report["router_delay_ns"]) == (256, 1024, 90.0)
     assert report["buffer_bytes_by_class"] == {"injection": 1024, "up": 1024, "down": 1024}
-    assert "65.5 kB (4 of 8 ports)" in cutthrough("check", small).out
+    assert "65.5 kB (4 routers of 8 ports)" in cutthrough("check", small).out
 
 
 def test_analyze_says_that_credits_bind(cutthrough: Callable[..., Any], small: Path) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cutthrough.display.tables import Column, Fitted
-from cutthrough.display.units import BYTES, TIME, brief, cells_of
+from cutthrough.display.units import BYTES, TIME, brief, cells_of, counted
 from cutthrough.points.details import nested
 from cutthrough.points.series import brief_labels, label_of
 from cutthrough.points.table import (
@@ -424,7 +424,10 @@ def buffers_table(spans: Sequence[Mapping[str, Any]]) -> Fitted:
 
 def memory_lines(routers: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns the buffers of routers, with equal ones merged."""
-    return [f"{brief(of['bytes'], BYTES)} ({of['routers']:,} of {of['ports']} ports)" for of in routers]
+    return [
+        f"{brief(of['bytes'], BYTES)} ({counted(of['routers'], 'router')} of {counted(of['ports'], 'port')})"
+        for of in routers
+    ]
 
 
 def channels_table(loads: ChannelLoads) -> Fitted:
