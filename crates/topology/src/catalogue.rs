@@ -35,12 +35,6 @@ pub struct Family {
     pub routing: Keys,
 }
 
-impl Family {
-    const fn new(kind: &'static str, example: &'static str, views: &'static [View], routing: Keys) -> Self {
-        Self { kind, example, views, routing }
-    }
-}
-
 /// Shortest paths, on any topology.
 const SHORTEST: Keys = &[("kind", "shortest-path")];
 
@@ -51,70 +45,126 @@ const SPREAD: Keys = &[("kind", "shortest-path"), ("ties", "random")];
 /// Dimension order, on grids.
 const IN_ORDER: Keys = &[("kind", "dimension-order")];
 
-/// Topology of the network.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-#[schemars(extend("x-otherwise" = "any other network is kind = \"file\" with an edge list of its wires"))]
-pub enum TopologySpec {
+/// Defines the families: for each a variant of `TopologySpec`, its entry, and the function that builds it.
+macro_rules! families {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident($spec:ty) = $kind:literal {
+            example: $example:literal,
+            views: $views:expr,
+            routing: $routing:expr,
+            build: $build:expr,
+        }
+    )*) => {
+        /// Topology of the network.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "kind")]
+        #[schemars(extend("x-otherwise" = "any other network is kind = \"file\" with an edge list of its wires"))]
+        pub enum TopologySpec {
+            $( $(#[$doc])* #[serde(rename = $kind)] $variant($spec), )*
+        }
+
+        impl TopologySpec {
+            /// All families, in the order of the variants.
+            pub const FAMILIES: &'static [Family] = &[
+                $( Family { kind: $kind, example: $example, views: $views, routing: $routing }, )*
+            ];
+
+            /// Builds the topology. Relative paths start from `base`, the folder of the experiment file.
+            pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
+                match self {
+                    $( Self::$variant(spec) => shared($build, spec, base), )*
+                }
+            }
+
+            /// Reads the settings of a shorthand. `None`: there is no such kind.
+            fn from_settings(kind: &str, settings: &str) -> Option<Result<Self, KeyError>> {
+                match kind {
+                    $( $kind => Some(<$spec>::from_shorthand(settings).map(Self::$variant)), )*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+/// Builds a topology that several parts share.
+fn shared<S, T: Topology + 'static>(
+    build: impl Fn(&S, &Path) -> Result<T, KeyError>,
+    spec: &S,
+    base: &Path,
+) -> Result<Arc<dyn Topology>, KeyError> {
+    Ok(Arc::new(build(spec, base)?))
+}
+
+families! {
     /// Single switch with a node on every port.
-    SingleSwitch(SingleSwitchSpec),
+    SingleSwitch(SingleSwitchSpec) = "single-switch" {
+        example: "single-switch:8",
+        views: &[View::Consecutive],
+        routing: SHORTEST,
+        build: |spec, _| SingleSwitch::new(spec),
+    }
     /// k-ary n-tree: n levels of switches of 2k ports, k^n nodes, full bisection.
-    FatTree(FatTreeSpec),
+    FatTree(FatTreeSpec) = "fat-tree" {
+        example: "fat-tree:k=4,n=4",
+        views: &[View::Hierarchy, View::Consecutive],
+        routing: &[("kind", "adaptive-up-down")],
+        build: |spec, _| FatTree::new(spec),
+    }
     /// Groups of routers with short paths inside, and wires between all groups.
-    Dragonfly(DragonflySpec),
+    Dragonfly(DragonflySpec) = "dragonfly" {
+        example: "dragonfly:h=4",
+        views: &[View::Groups],
+        routing: &[("kind", "minimal")],
+        build: |spec, _| Dragonfly::new(spec),
+    }
     /// k-ary n-cube: a grid of routers that wraps in every dimension.
-    Torus(GridSpec),
+    Torus(GridSpec) = "torus" {
+        example: "torus:8x8x8",
+        views: &[View::Grid],
+        routing: IN_ORDER,
+        build: |spec, _| Torus::new(spec),
+    }
     /// Grid of routers with edges.
-    Mesh(GridSpec),
+    Mesh(GridSpec) = "mesh" {
+        example: "mesh:8x8",
+        views: &[View::Grid],
+        routing: IN_ORDER,
+        build: |spec, _| Torus::mesh(spec),
+    }
     /// Grid of routers in which the routers of every line are wired to one another.
-    #[serde(rename = "hyperx")]
-    HyperX(HyperXSpec),
+    HyperX(HyperXSpec) = "hyperx" {
+        example: "hyperx:8x8x8,nodes_per_router=8",
+        views: &[],
+        routing: SPREAD,
+        build: |spec, _| HyperX::new(spec),
+    }
     /// Any connected network, from an edge list.
-    File(FileSpec),
+    File(FileSpec) = "file" {
+        example: "file:machine.edges",
+        views: &[],
+        routing: SPREAD,
+        build: FileTopology::new,
+    }
     /// Network without routers, given by a delay and a bandwidth. Ranks only.
-    Flat(FlatSpec),
+    Flat(FlatSpec) = "flat" {
+        example: "flat:4096",
+        views: &[],
+        routing: SHORTEST,
+        build: |spec, _| Flat::new(spec),
+    }
 }
 
 impl TopologySpec {
-    /// All families, in the order of the variants.
-    pub const FAMILIES: [Family; 8] = [
-        Family::new("single-switch", "single-switch:8", &[View::Consecutive], SHORTEST),
-        Family::new(
-            "fat-tree",
-            "fat-tree:k=4,n=4",
-            &[View::Hierarchy, View::Consecutive],
-            &[("kind", "adaptive-up-down")],
-        ),
-        Family::new("dragonfly", "dragonfly:h=4", &[View::Groups], &[("kind", "minimal")]),
-        Family::new("torus", "torus:8x8x8", &[View::Grid], IN_ORDER),
-        Family::new("mesh", "mesh:8x8", &[View::Grid], IN_ORDER),
-        Family::new("hyperx", "hyperx:8x8x8,nodes_per_router=8", &[], SPREAD),
-        Family::new("file", "file:machine.edges", &[], SPREAD),
-        Family::new("flat", "flat:4096", &[], SHORTEST),
-    ];
-
     /// Iterates over the kinds of topology that have a view.
     pub fn kinds_with(view: View) -> impl Iterator<Item = &'static str> {
-        Self::FAMILIES.into_iter().filter(move |family| family.views.contains(&view)).map(|family| family.kind)
+        Self::FAMILIES.iter().filter(move |family| family.views.contains(&view)).map(|family| family.kind)
     }
 
     /// Returns the keys of the default routing of a kind of topology: shortest paths for an unknown kind.
     pub fn default_routing(kind: &str) -> Keys {
         Self::FAMILIES.iter().find(|family| family.kind == kind).map_or(SHORTEST, |family| family.routing)
-    }
-
-    /// Builds the topology. Relative paths start from `base`, the folder of the experiment file.
-    pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
-        Ok(match self {
-            Self::SingleSwitch(spec) => Arc::new(SingleSwitch::new(spec)?),
-            Self::FatTree(spec) => Arc::new(FatTree::new(spec)?),
-            Self::Dragonfly(spec) => Arc::new(Dragonfly::new(spec)?),
-            Self::Torus(spec) => Arc::new(Torus::new(spec)?),
-            Self::Mesh(spec) => Arc::new(Torus::mesh(spec)?),
-            Self::HyperX(spec) => Arc::new(HyperX::new(spec)?),
-            Self::File(spec) => Arc::new(FileTopology::new(spec, base)?),
-            Self::Flat(spec) => Arc::new(Flat::new(spec)?),
-        })
     }
 }
 
@@ -216,20 +266,10 @@ impl FromStr for TopologySpec {
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
-        match kind.trim() {
-            "single-switch" => SingleSwitchSpec::from_shorthand(settings).map(Self::SingleSwitch),
-            "fat-tree" => FatTreeSpec::from_shorthand(settings).map(Self::FatTree),
-            "dragonfly" => DragonflySpec::from_shorthand(settings).map(Self::Dragonfly),
-            "torus" => GridSpec::from_shorthand(settings).map(Self::Torus),
-            "mesh" => GridSpec::from_shorthand(settings).map(Self::Mesh),
-            "hyperx" => HyperXSpec::from_shorthand(settings).map(Self::HyperX),
-            "flat" => FlatSpec::from_shorthand(settings).map(Self::Flat),
-            "file" => Ok(Self::File(FileSpec { path: settings.into() })),
-            other => {
-                let examples = Self::FAMILIES.map(|family| family.example).join("`, `");
-                let message = format!("`{}` is not a kind of topology; write for example `{examples}`", short(other));
-                Err(KeyError::new("kind", message))
-            }
-        }
+        Self::from_settings(kind.trim(), settings).unwrap_or_else(|| {
+            let examples = Self::FAMILIES.iter().map(|family| family.example).collect::<Vec<_>>().join("`, `");
+            let message = format!("`{}` is not a kind of topology; write for example `{examples}`", short(kind.trim()));
+            Err(KeyError::new("kind", message))
+        })
     }
 }

@@ -70,7 +70,7 @@ fn tables_and_shorthands_say_the_same() {
 #[test]
 fn what_is_built_is_what_is_named() {
     // Would catch a line of the catalogue that builds another line's family.
-    for Family { kind, example, views, .. } in TopologySpec::FAMILIES {
+    for &Family { kind, example, views, .. } in TopologySpec::FAMILIES {
         let spec: TopologySpec = example.parse().unwrap();
         assert_eq!(serde_json::to_value(&spec).unwrap()["kind"], kind);
         match spec.build(Path::new("nowhere")) {

@@ -95,7 +95,7 @@ impl MachineSource {
             }
             return Ok(Found { topology, about, cores: Some(preset.cores), used });
         }
-        let kinds = TopologySpec::FAMILIES.map(|family| family.kind);
+        let kinds: Vec<&str> = TopologySpec::FAMILIES.iter().map(|family| family.kind).collect();
         if kinds.contains(&name) {
             let spec = text.parse::<NetworkSpec>()?;
             if matches!(spec.topology, TopologySpec::Flat(_)) {

@@ -45,6 +45,13 @@ pub struct FileSpec {
     pub path: PathBuf,
 }
 
+impl FileSpec {
+    /// Reads the shorthand, which is the path: it may have any characters.
+    pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
+        Ok(Self { path: text.into() })
+    }
+}
+
 /// A topology read from an edge list.
 #[derive(Clone, Debug)]
 pub struct FileTopology {
