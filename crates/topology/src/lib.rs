@@ -7,6 +7,7 @@ pub mod families;
 mod network;
 mod shorthand;
 pub mod views;
+mod wired;
 mod wires;
 
 pub use catalogue::{Family, NetworkSpec, TopologySpec};

@@ -19,21 +19,21 @@
 //! Every router must be reachable from every other. Distances are a table from breadth-first search, which limits the
 //! number of routers; no bisection is defined.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{KeyError, NodeId, Notes, PortId, RouterId, input};
+use units::{KeyError, Notes, RouterId, input};
 
-use crate::network::{Topology, Views};
+use crate::network::Views;
 use crate::shorthand::short;
-use crate::wires::{ChannelClass, Endpoint, MAX_PORTS};
+use crate::wired::{Apart, MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, WireList, Wired};
+use crate::wires::{ChannelClass, MAX_PORTS};
 
-/// Maximum number of routers of a file: their distances are a table of 2 bytes a pair.
-pub const MAX_FILE_ROUTERS: u32 = 4096;
+/// Maximum number of routers of a file.
+pub const MAX_FILE_ROUTERS: u32 = MAX_WIRED_ROUTERS;
 /// Maximum number of ports of all routers of a file together.
-pub const MAX_FILE_PORTS: u32 = 1 << 20;
+pub const MAX_FILE_PORTS: u32 = MAX_WIRED_PORTS;
 
 /// A topology read from an edge list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,17 +53,12 @@ impl FileSpec {
 }
 
 /// A topology read from an edge list.
+pub type FileTopology = Wired<FileShape>;
+
+/// Names of a topology from an edge list.
 #[derive(Clone, Debug)]
-pub struct FileTopology {
-    /// First port of each router in the tables of ports, followed by the number of all ports.
-    first: Vec<u32>,
-    endpoints: Vec<Endpoint>,
-    classes: Vec<ChannelClass>,
-    attachments: Vec<(RouterId, PortId)>,
+pub struct FileShape {
     class_names: Vec<String>,
-    /// Distances by pair of routers, source-major, in channels.
-    distances: Vec<u16>,
-    diameter: u32,
     /// Numbers of the routers in the file. Empty if the file uses all numbers from 0 on.
     numbers: Vec<u32>,
     notes: Vec<String>,
@@ -73,7 +68,7 @@ impl FileTopology {
     /// Adds notes: omissions and assumptions of the reader of another format.
     #[must_use]
     pub fn with_notes(mut self, notes: Vec<String>) -> Self {
-        self.notes.extend(notes);
+        self.shape.notes.extend(notes);
         self
     }
 
@@ -91,78 +86,11 @@ impl FileTopology {
         for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
             list.read_line(line).map_err(|problem| error(format!("{name}:{number}: {problem}")))?;
         }
-        if !list.lines.iter().any(|line| matches!(line.what, What::Node { .. })) {
+        if list.lines.is_without_nodes() {
             return Err(error(format!("`{name}` has no nodes; a line such as `node 0` puts one on router 0")));
         }
         list.build().map_err(|problem| error(format!("`{name}` {problem}")))
     }
-
-    fn place(&self, router: RouterId, port: PortId) -> usize {
-        self.first[router.index()] as usize + port.index()
-    }
-
-    /// Fills the table of distances. Fails with the name of a router that cannot be reached from router 0.
-    fn measure(&mut self) -> Result<(), String> {
-        let routers = self.routers();
-        let neighbours: Vec<Vec<u32>> = (0..routers).map(|router| self.neighbours(RouterId(router))).collect();
-        let mut has_nodes = vec![false; routers as usize];
-        for (router, _) in &self.attachments {
-            has_nodes[router.index()] = true;
-        }
-        self.distances.reserve(routers as usize * routers as usize);
-        for from in 0..routers {
-            let row = search(&neighbours, from);
-            if let Some(alone) = row.iter().position(|&distance| distance == UNREACHED) {
-                let number = |router: u32| self.number(RouterId(router));
-                return Err(format!(
-                    "is not connected: router {} cannot be reached from router {}",
-                    number(alone as u32),
-                    number(from)
-                ));
-            }
-            if has_nodes[from as usize] {
-                let with_nodes = row.iter().zip(&has_nodes).filter(|&(_, &has)| has);
-                let longest = with_nodes.map(|(&distance, _)| distance).max().unwrap_or(0);
-                self.diameter = self.diameter.max(u32::from(longest));
-            }
-            self.distances.extend(row);
-        }
-        Ok(())
-    }
-
-    /// Returns the number of a router in the file.
-    fn number(&self, router: RouterId) -> u32 {
-        self.numbers.get(router.index()).copied().unwrap_or(router.0)
-    }
-
-    /// Returns the neighbours of a router, each once.
-    fn neighbours(&self, router: RouterId) -> Vec<u32> {
-        let ports = self.first[router.index()] as usize..self.first[router.index() + 1] as usize;
-        let next = |endpoint: &Endpoint| if let Endpoint::Router(next, _) = endpoint { Some(next.0) } else { None };
-        let mut neighbours: Vec<u32> = self.endpoints[ports].iter().filter_map(next).collect();
-        neighbours.sort_unstable();
-        neighbours.dedup();
-        neighbours
-    }
-}
-
-/// Distance of an unreached router, in channels. No path is as long, since there are fewer routers.
-const UNREACHED: u16 = u16::MAX;
-
-/// Returns the distances from a router to all, in channels.
-fn search(neighbours: &[Vec<u32>], from: u32) -> Vec<u16> {
-    let mut distances = vec![UNREACHED; neighbours.len()];
-    distances[from as usize] = 0;
-    let mut queue = VecDeque::from([from]);
-    while let Some(router) = queue.pop_front() {
-        for &next in &neighbours[router as usize] {
-            if distances[next as usize] == UNREACHED {
-                distances[next as usize] = distances[router as usize] + 1;
-                queue.push_back(next);
-            }
-        }
-    }
-    distances
 }
 
 fn error(message: String) -> KeyError {
@@ -171,27 +99,17 @@ fn error(message: String) -> KeyError {
 
 /// Network of an edge list, filled line by line; each line is checked.
 struct EdgeList {
-    lines: Vec<Line>,
+    lines: WireList,
     class_names: Vec<String>,
     /// Number of ports of each router, up to the highest number that has been mentioned.
     ports: Vec<u32>,
     total_ports: u32,
 }
 
-struct Line {
-    what: What,
-    count: u32,
-}
-
-enum What {
-    Link { ends: [RouterId; 2], class: ChannelClass },
-    Node { router: RouterId },
-}
-
 impl EdgeList {
     fn new() -> Self {
         let class_names = vec!["injection".into(), "ejection".into()];
-        Self { lines: Vec::new(), class_names, ports: Vec::new(), total_ports: 0 }
+        Self { lines: WireList::default(), class_names, ports: Vec::new(), total_ports: 0 }
     }
 
     fn read_line(&mut self, line: &str) -> Result<(), String> {
@@ -199,28 +117,28 @@ impl EdgeList {
         let mut words: Vec<&str> = content.split_whitespace().collect();
         let Some(&first) = words.first() else { return Ok(()) };
         let count = words.pop_if(|word| is_count(word)).map_or(Ok(1), count)?;
-        let what = match (first, &words[..]) {
-            ("link", &[_, one, other]) => self.link(one, other, "link")?,
-            ("link", &[_, one, other, class]) => self.link(one, other, class)?,
-            ("link", _) => return Err("a link is written `link ROUTER ROUTER [CLASS] [xCOUNT]`".into()),
-            ("node", &[_, on]) => What::Node { router: router(on)? },
-            ("node", _) => return Err("a node is written `node ROUTER [xCOUNT]`".into()),
-            _ => return Err(format!("`{}` is neither `link` nor `node`", short(first))),
-        };
-        match what {
-            What::Link { ends, .. } => ends.into_iter().try_for_each(|end| self.add_ports(end, count))?,
-            What::Node { router } => self.add_ports(router, count)?,
+        match (first, &words[..]) {
+            ("link", &[_, one, other]) => self.link([one, other], "link", count),
+            ("link", &[_, one, other, class]) => self.link([one, other], class, count),
+            ("link", _) => Err("a link is written `link ROUTER ROUTER [CLASS] [xCOUNT]`".into()),
+            ("node", &[_, on]) => {
+                let on = router(on)?;
+                self.lines.nodes(on, count);
+                self.add_ports(on, count)
+            }
+            ("node", _) => Err("a node is written `node ROUTER [xCOUNT]`".into()),
+            _ => Err(format!("`{}` is neither `link` nor `node`", short(first))),
         }
-        self.lines.push(Line { what, count });
-        Ok(())
     }
 
-    fn link(&mut self, one: &str, other: &str, class: &str) -> Result<What, String> {
+    fn link(&mut self, [one, other]: [&str; 2], class: &str, count: u32) -> Result<(), String> {
         let ends = [router(one)?, router(other)?];
         if ends[0] == ends[1] {
             return Err(format!("a link from router {} to itself is not allowed", ends[0]));
         }
-        Ok(What::Link { ends, class: self.class(class)? })
+        let class = self.class(class)?;
+        self.lines.wire(ends, class, count);
+        ends.into_iter().try_for_each(|end| self.add_ports(end, count))
     }
 
     /// Returns the class of a name; adds it if it is new.
@@ -271,12 +189,7 @@ impl EdgeList {
         }
         let mut anew = vec![RouterId(0); self.ports.len()];
         (0..).zip(&numbers).for_each(|(new, &old)| anew[old as usize] = RouterId(new));
-        for line in &mut self.lines {
-            match &mut line.what {
-                What::Link { ends, .. } => *ends = ends.map(|end| anew[end.index()]),
-                What::Node { router } => *router = anew[router.index()],
-            }
-        }
+        self.lines.renumber(|router| anew[router.index()]);
         let first = (0..).zip(&self.ports).find(|&(_, &ports)| ports == 0).map_or(0, |(own, _): (u32, _)| own);
         self.ports.retain(|&ports| ports > 0);
         let mut notes = Notes::default();
@@ -289,54 +202,12 @@ impl EdgeList {
 
     fn build(mut self) -> Result<FileTopology, String> {
         let (numbers, notes) = self.close_gaps();
-        let mut first = vec![0];
-        first.extend(self.ports.iter().scan(0, |total, &ports| {
-            *total += ports;
-            Some(*total)
-        }));
-        let total = self.total_ports as usize;
-        let mut topology = FileTopology {
-            first,
-            endpoints: vec![Endpoint::Unconnected; total],
-            classes: vec![ChannelClass::EJECTION; total],
-            attachments: Vec::new(),
-            class_names: self.class_names,
-            distances: Vec::new(),
-            diameter: 0,
-            numbers,
-            notes,
-        };
-        let mut used = vec![0_u16; self.ports.len()];
-        let mut next_port = |router: RouterId| {
-            used[router.index()] += 1;
-            PortId(used[router.index()] - 1)
-        };
-        for line in &self.lines {
-            for _ in 0..line.count {
-                match line.what {
-                    What::Link { ends, class } => topology.wire(ends.map(|end| (end, next_port(end))), class),
-                    What::Node { router } => topology.attach(router, next_port(router)),
-                }
-            }
-        }
-        topology.measure()?;
-        Ok(topology)
-    }
-}
-
-impl FileTopology {
-    fn wire(&mut self, [one, other]: [(RouterId, PortId); 2], class: ChannelClass) {
-        for ((router, port), (to, to_port)) in [(one, other), (other, one)] {
-            let place = self.place(router, port);
-            self.endpoints[place] = Endpoint::Router(to, to_port);
-            self.classes[place] = class;
-        }
-    }
-
-    fn attach(&mut self, router: RouterId, port: PortId) {
-        let place = self.place(router, port);
-        self.endpoints[place] = Endpoint::Node(NodeId(self.attachments.len() as u32));
-        self.attachments.push((router, port));
+        let routers = self.ports.len() as u32;
+        let shape = FileShape { class_names: self.class_names, numbers: numbers.clone(), notes };
+        self.lines.build(shape, routers).map_err(|Apart { from, to }| {
+            let number = |router: RouterId| numbers.get(router.index()).copied().unwrap_or(router.0);
+            format!("is not connected: router {} cannot be reached from router {}", number(to), number(from))
+        })
     }
 }
 
@@ -356,49 +227,13 @@ fn count(word: &str) -> Result<u32, String> {
     number.ok_or_else(|| format!("`{}` is not a count, from x1 to x{MAX_PORTS}", short(word)))
 }
 
-impl Topology for FileTopology {
+impl Shape for FileShape {
     fn kind(&self) -> &'static str {
         "file"
     }
 
-    fn routers(&self) -> u32 {
-        self.first.len() as u32 - 1
-    }
-
-    fn nodes(&self) -> u32 {
-        self.attachments.len() as u32
-    }
-
-    fn ports(&self, router: RouterId) -> u16 {
-        (self.first[router.index() + 1] - self.first[router.index()]) as u16
-    }
-
-    fn endpoint(&self, router: RouterId, port: PortId) -> Endpoint {
-        self.endpoints[self.place(router, port)]
-    }
-
-    fn attachment(&self, node: NodeId) -> (RouterId, PortId) {
-        self.attachments[node.index()]
-    }
-
     fn class_names(&self) -> Vec<&str> {
         self.class_names.iter().map(String::as_str).collect()
-    }
-
-    fn class(&self, router: RouterId, port: PortId) -> ChannelClass {
-        self.classes[self.place(router, port)]
-    }
-
-    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
-        u32::from(self.distances[from.index() * self.routers() as usize + to.index()])
-    }
-
-    fn diameter(&self) -> u32 {
-        self.diameter
-    }
-
-    fn bisection_channels(&self) -> Option<u64> {
-        None
     }
 
     fn coordinate_names(&self) -> Vec<String> {
@@ -406,7 +241,7 @@ impl Topology for FileTopology {
     }
 
     fn coordinates(&self, router: RouterId) -> Vec<u32> {
-        vec![self.number(router)]
+        vec![self.numbers.get(router.index()).copied().unwrap_or(router.0)]
     }
 
     fn views(&self) -> Views<'_> {

@@ -1,0 +1,288 @@
+//! Topologies whose wires and distances are tables: the base of families without closed forms of their ports.
+//!
+//! A family lists its wires and nodes in a [`WireList`], and adds its names in a [`Shape`]. The ports of a router are
+//! numbered in the order in which the list mentions it. Distances are a table from breadth-first search, 2 bytes for
+//! each pair of routers, which limits the number of routers.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+use units::{NodeId, PortId, RouterId};
+
+use crate::network::{Topology, Views};
+use crate::wires::{ChannelClass, Endpoint};
+
+/// Maximum number of routers of a topology of tables.
+pub(crate) const MAX_WIRED_ROUTERS: u32 = 4096;
+/// Maximum number of ports of all routers of a topology of tables.
+pub(crate) const MAX_WIRED_PORTS: u32 = 1 << 20;
+
+/// Properties of a family that its wires do not tell.
+pub(crate) trait Shape: Debug + Send + Sync {
+    /// Returns the family's name as the experiment file writes it.
+    fn kind(&self) -> &'static str;
+    /// Returns the names of the channel classes.
+    fn class_names(&self) -> Vec<&str>;
+    /// Returns the names of the components of a router's coordinates.
+    fn coordinate_names(&self) -> Vec<String>;
+    /// Returns a router's coordinates.
+    fn coordinates(&self, router: RouterId) -> Vec<u32>;
+    /// Returns the optional properties.
+    fn views(&self) -> Views<'_> {
+        Views::default()
+    }
+}
+
+/// Topology of tables.
+#[derive(Clone, Debug)]
+pub struct Wired<S> {
+    pub(crate) shape: S,
+    wires: Wires,
+    /// Distances by pair of routers, source-major, in channels.
+    distances: Vec<u16>,
+    diameter: u32,
+}
+
+/// Ends of all ports.
+#[derive(Clone, Debug)]
+struct Wires {
+    /// First port of each router in the tables of ports, followed by the number of all ports.
+    first: Vec<u32>,
+    endpoints: Vec<Endpoint>,
+    classes: Vec<ChannelClass>,
+    attachments: Vec<(RouterId, PortId)>,
+}
+
+/// Wires and nodes of a network, in the order of their ports.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WireList {
+    lines: Vec<Line>,
+}
+
+/// Parallel wires, or nodes of one router.
+#[derive(Clone, Debug)]
+struct Line {
+    ends: Ends,
+    count: u32,
+}
+
+/// Ends of a line of a list.
+#[derive(Clone, Copy, Debug)]
+enum Ends {
+    Routers([RouterId; 2], ChannelClass),
+    Node(RouterId),
+}
+
+/// Two routers without a path between them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Apart {
+    pub from: RouterId,
+    pub to: RouterId,
+}
+
+impl WireList {
+    /// Adds parallel wires between two routers.
+    pub(crate) fn wire(&mut self, ends: [RouterId; 2], class: ChannelClass, count: u32) {
+        self.lines.push(Line { ends: Ends::Routers(ends, class), count });
+    }
+
+    /// Adds nodes to a router. Nodes are numbered in the order in which they are added.
+    pub(crate) fn nodes(&mut self, router: RouterId, count: u32) {
+        self.lines.push(Line { ends: Ends::Node(router), count });
+    }
+
+    /// Returns whether the list has no node.
+    pub(crate) fn is_without_nodes(&self) -> bool {
+        !self.lines.iter().any(|line| matches!(line.ends, Ends::Node(_)))
+    }
+
+    /// Renumbers all routers.
+    pub(crate) fn renumber(&mut self, new: impl Fn(RouterId) -> RouterId) {
+        for line in &mut self.lines {
+            match &mut line.ends {
+                Ends::Routers(ends, _) => *ends = ends.map(&new),
+                Ends::Node(router) => *router = new(*router),
+            }
+        }
+    }
+
+    /// Builds the topology. Fails if a router cannot be reached from another. Requires routers below `routers`, at most
+    /// [`MAX_WIRED_ROUTERS`], and at most `MAX_PORTS` ports on each.
+    pub(crate) fn build<S: Shape>(self, shape: S, routers: u32) -> Result<Wired<S>, Apart> {
+        let wires = self.wires(routers);
+        let (distances, diameter) = wires.measure()?;
+        Ok(Wired { shape, wires, distances, diameter })
+    }
+
+    fn wires(&self, routers: u32) -> Wires {
+        let mut first = vec![0; routers as usize + 1];
+        for line in &self.lines {
+            let mut add = |router: RouterId| first[router.index() + 1] += line.count;
+            match line.ends {
+                Ends::Routers(ends, _) => ends.into_iter().for_each(add),
+                Ends::Node(router) => add(router),
+            }
+        }
+        for router in 0..routers as usize {
+            first[router + 1] += first[router];
+        }
+        let total = first[routers as usize] as usize;
+        let mut wires = Wires {
+            first,
+            endpoints: vec![Endpoint::Unconnected; total],
+            classes: vec![ChannelClass::EJECTION; total],
+            attachments: Vec::new(),
+        };
+        let mut used = vec![0_u16; routers as usize];
+        let mut next_port = |router: RouterId| {
+            used[router.index()] += 1;
+            (router, PortId(used[router.index()] - 1))
+        };
+        for line in &self.lines {
+            for _ in 0..line.count {
+                match line.ends {
+                    Ends::Routers(ends, class) => wires.connect(ends.map(&mut next_port), class),
+                    Ends::Node(router) => wires.attach(next_port(router)),
+                }
+            }
+        }
+        wires
+    }
+}
+
+impl Wires {
+    fn connect(&mut self, [one, other]: [(RouterId, PortId); 2], class: ChannelClass) {
+        for ((router, port), (to, to_port)) in [(one, other), (other, one)] {
+            let place = self.place(router, port);
+            self.endpoints[place] = Endpoint::Router(to, to_port);
+            self.classes[place] = class;
+        }
+    }
+
+    fn attach(&mut self, (router, port): (RouterId, PortId)) {
+        let place = self.place(router, port);
+        self.endpoints[place] = Endpoint::Node(NodeId(self.attachments.len() as u32));
+        self.attachments.push((router, port));
+    }
+
+    #[inline]
+    fn place(&self, router: RouterId, port: PortId) -> usize {
+        self.first[router.index()] as usize + port.index()
+    }
+
+    fn routers(&self) -> u32 {
+        self.first.len() as u32 - 1
+    }
+
+    /// Returns all distances, and the largest between two routers that have nodes.
+    fn measure(&self) -> Result<(Vec<u16>, u32), Apart> {
+        let routers = self.routers();
+        let neighbours: Vec<Vec<u32>> = (0..routers).map(|router| self.neighbours(RouterId(router))).collect();
+        let mut has_nodes = vec![false; routers as usize];
+        for (router, _) in &self.attachments {
+            has_nodes[router.index()] = true;
+        }
+        let mut distances = Vec::with_capacity(routers as usize * routers as usize);
+        let mut diameter = 0;
+        for from in 0..routers {
+            let row = search(&neighbours, from);
+            if let Some(alone) = row.iter().position(|&distance| distance == UNREACHED) {
+                return Err(Apart { from: RouterId(from), to: RouterId(alone as u32) });
+            }
+            if has_nodes[from as usize] {
+                let with_nodes = row.iter().zip(&has_nodes).filter(|&(_, &has)| has);
+                diameter = with_nodes.map(|(&distance, _)| distance).fold(diameter, u16::max);
+            }
+            distances.extend(row);
+        }
+        Ok((distances, u32::from(diameter)))
+    }
+
+    /// Returns the neighbours of a router, each once.
+    fn neighbours(&self, router: RouterId) -> Vec<u32> {
+        let ports = self.first[router.index()] as usize..self.first[router.index() + 1] as usize;
+        let next = |endpoint: &Endpoint| if let Endpoint::Router(next, _) = endpoint { Some(next.0) } else { None };
+        let mut neighbours: Vec<u32> = self.endpoints[ports].iter().filter_map(next).collect();
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        neighbours
+    }
+}
+
+/// Distance of an unreached router, in channels. No path is as long, since there are fewer routers.
+const UNREACHED: u16 = u16::MAX;
+
+/// Returns the distances from a router to all, in channels.
+fn search(neighbours: &[Vec<u32>], from: u32) -> Vec<u16> {
+    let mut distances = vec![UNREACHED; neighbours.len()];
+    distances[from as usize] = 0;
+    let mut queue = VecDeque::from([from]);
+    while let Some(router) = queue.pop_front() {
+        for &next in &neighbours[router as usize] {
+            if distances[next as usize] == UNREACHED {
+                distances[next as usize] = distances[router as usize] + 1;
+                queue.push_back(next);
+            }
+        }
+    }
+    distances
+}
+
+impl<S: Shape> Topology for Wired<S> {
+    fn kind(&self) -> &'static str {
+        self.shape.kind()
+    }
+
+    fn routers(&self) -> u32 {
+        self.wires.routers()
+    }
+
+    fn nodes(&self) -> u32 {
+        self.wires.attachments.len() as u32
+    }
+
+    fn ports(&self, router: RouterId) -> u16 {
+        (self.wires.first[router.index() + 1] - self.wires.first[router.index()]) as u16
+    }
+
+    fn endpoint(&self, router: RouterId, port: PortId) -> Endpoint {
+        self.wires.endpoints[self.wires.place(router, port)]
+    }
+
+    fn attachment(&self, node: NodeId) -> (RouterId, PortId) {
+        self.wires.attachments[node.index()]
+    }
+
+    fn class_names(&self) -> Vec<&str> {
+        self.shape.class_names()
+    }
+
+    fn class(&self, router: RouterId, port: PortId) -> ChannelClass {
+        self.wires.classes[self.wires.place(router, port)]
+    }
+
+    fn distance(&self, from: RouterId, to: RouterId) -> u32 {
+        u32::from(self.distances[from.index() * self.routers() as usize + to.index()])
+    }
+
+    fn diameter(&self) -> u32 {
+        self.diameter
+    }
+
+    /// Returns `None`: no family of tables has a closed form.
+    fn bisection_channels(&self) -> Option<u64> {
+        None
+    }
+
+    fn coordinate_names(&self) -> Vec<String> {
+        self.shape.coordinate_names()
+    }
+
+    fn coordinates(&self, router: RouterId) -> Vec<u32> {
+        self.shape.coordinates(router)
+    }
+
+    fn views(&self) -> Views<'_> {
+        self.shape.views()
+    }
+}
