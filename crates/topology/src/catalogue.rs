@@ -9,12 +9,15 @@ use serde::{Deserialize, Serialize};
 use units::KeyError;
 
 use crate::families::dragonfly::{Dragonfly, DragonflySpec};
+use crate::families::dragonfly_plus::{DragonflyPlus, DragonflyPlusSpec};
 use crate::families::fat_tree::{FatTree, FatTreeSpec};
 use crate::families::file::{FileSpec, FileTopology};
 use crate::families::flat::{Flat, FlatSpec};
 use crate::families::hyperx::{HyperX, HyperXSpec};
+use crate::families::jellyfish::{Jellyfish, JellyfishSpec};
 use crate::families::planes::{MAX_PLANES, Planes};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
+use crate::families::slim_fly::{SlimFly, SlimFlySpec};
 use crate::families::torus::{GridSpec, Torus};
 use crate::network::{Topology, View};
 use crate::shorthand::{Settings, short};
@@ -139,6 +142,27 @@ families! {
         views: &[],
         routing: SPREAD,
         build: |spec, _| HyperX::new(spec),
+    }
+    /// Groups of leaf and spine routers, and wires between the spines of all groups (Megafly).
+    DragonflyPlus(DragonflyPlusSpec) = "dragonfly-plus" {
+        example: "dragonfly-plus:leaves=16,spines=16,groups=17",
+        views: &[],
+        routing: SPREAD,
+        build: |spec, _| DragonflyPlus::new(spec),
+    }
+    /// Routers of diameter 2 that are points over a finite field.
+    SlimFly(SlimFlySpec) = "slim-fly" {
+        example: "slim-fly:q=19",
+        views: &[],
+        routing: SPREAD,
+        build: |spec, _| SlimFly::new(spec),
+    }
+    /// Routers that are wired to random others.
+    Jellyfish(JellyfishSpec) = "jellyfish" {
+        example: "jellyfish:routers=512,degree=24",
+        views: &[],
+        routing: SPREAD,
+        build: |spec, _| Jellyfish::new(spec),
     }
     /// Any connected network, from an edge list.
     File(FileSpec) = "file" {

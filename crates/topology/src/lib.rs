@@ -4,6 +4,7 @@
 mod catalogue;
 mod divisor;
 pub mod families;
+mod galois;
 mod network;
 mod shorthand;
 pub mod views;

@@ -45,6 +45,11 @@ impl<'a> Settings<'a> {
         self.text(key).map_or(Ok(default), |text| number(key, text))
     }
 
+    /// Returns a whole number, if it is given.
+    pub(crate) fn number_if_given(&self, key: &'static str) -> Result<Option<u64>, KeyError> {
+        self.text(key).map(|text| number(key, text)).transpose()
+    }
+
     /// Returns a setting whose values are the names of type `T`, if given.
     pub(crate) fn named<T: serde::de::DeserializeOwned>(&self, key: &'static str) -> Result<Option<T>, KeyError> {
         let Some(text) = self.text(key) else { return Ok(None) };

@@ -7,10 +7,10 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use units::{NodeId, PortId, RouterId};
+use units::{KeyError, NodeId, PortId, RouterId};
 
 use crate::network::{Topology, Views};
-use crate::wires::{ChannelClass, Endpoint};
+use crate::wires::{ChannelClass, Endpoint, MAX_PORTS};
 
 /// Maximum number of routers of a topology of tables.
 pub(crate) const MAX_WIRED_ROUTERS: u32 = 4096;
@@ -80,7 +80,32 @@ pub(crate) struct Apart {
     pub to: RouterId,
 }
 
+impl Apart {
+    /// Returns the error of a family whose networks ought to be connected.
+    pub(crate) fn error(self) -> KeyError {
+        KeyError::new("kind", format!("router {} cannot be reached from router {}", self.to, self.from))
+    }
+}
+
+/// Returns the number of nodes on each router, by default half of the number of its wires, rounded up. Fails at
+/// `nodes_per_router` if a router has no node, or if there would be too many ports.
+pub(crate) fn nodes_on_each(given: Option<u64>, wires: u32, routers: u32) -> Result<u32, KeyError> {
+    let most = u32::from(MAX_PORTS).min(MAX_WIRED_PORTS / routers).saturating_sub(wires);
+    let nodes = given.unwrap_or(u64::from(wires.div_ceil(2)));
+    u32::try_from(nodes).ok().filter(|nodes| (1..=most).contains(nodes)).ok_or_else(|| {
+        let message =
+            format!("`nodes_per_router` is {nodes}; 1 to {most} are allowed on {routers} routers of {wires} wires");
+        KeyError::new("nodes_per_router", message)
+    })
+}
+
 impl WireList {
+    /// Creates a list in which every router has the same number of nodes, numbered router by router.
+    pub(crate) fn with_nodes(routers: u32, nodes_per_router: u32) -> Self {
+        let line = |router| Line { ends: Ends::Node(RouterId(router)), count: nodes_per_router };
+        Self { lines: (0..routers).map(line).collect() }
+    }
+
     /// Adds parallel wires between two routers.
     pub(crate) fn wire(&mut self, ends: [RouterId; 2], class: ChannelClass, count: u32) {
         self.lines.push(Line { ends: Ends::Routers(ends, class), count });
@@ -217,10 +242,13 @@ fn search(neighbours: &[Vec<u32>], from: u32) -> Vec<u16> {
     let mut distances = vec![UNREACHED; neighbours.len()];
     distances[from as usize] = 0;
     let mut queue = VecDeque::from([from]);
-    while let Some(router) = queue.pop_front() {
+    let mut left = neighbours.len() - 1;
+    // Networks of short paths are known when a few routers have been visited.
+    while let Some(router) = queue.pop_front().filter(|_| left > 0) {
         for &next in &neighbours[router as usize] {
             if distances[next as usize] == UNREACHED {
                 distances[next as usize] = distances[router as usize] + 1;
+                left -= 1;
                 queue.push_back(next);
             }
         }

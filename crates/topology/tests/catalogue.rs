@@ -151,13 +151,35 @@ fn the_schema_states_the_range_that_is_built() {
     check_range(&schema("hyperx", "dims")["items"], |size| hyperx(&[size], &[1], 1));
     check_range(&schema("hyperx", "nodes_per_router"), |nodes| hyperx(&[2], &[1], nodes));
     check_range(&schema("hyperx", "wires")["items"], |wires| hyperx(&[2], &[wires], 1));
+    check_range(&schema("slim-fly", "q"), |q| parsed(&format!("slim-fly:q={q}")));
+    check_range(&schema("slim-fly", "nodes_per_router"), |n| parsed(&format!("slim-fly:q=3,nodes_per_router={n}")));
+    let jellyfish = |text: &str| parsed(&format!("jellyfish:{text}"));
+    check_range(&schema("jellyfish", "routers"), |n| jellyfish(&format!("routers={n},degree=3,nodes_per_router=1")));
+    check_range(&schema("jellyfish", "degree"), |n| jellyfish(&format!("routers=300,degree={n}")));
+    check_range(&schema("jellyfish", "nodes_per_router"), |n| {
+        jellyfish(&format!("routers=4,degree=3,nodes_per_router={n}"))
+    });
+    let plus = |text: String| parsed(&format!("dragonfly-plus:{text}"));
+    check_range(&schema("dragonfly-plus", "leaves"), |n| plus(format!("leaves={n},spines=1,groups=2")));
+    check_range(&schema("dragonfly-plus", "spines"), |n| {
+        plus(format!("leaves=1,spines={n},groups=2,nodes_per_router=1"))
+    });
+    check_range(&schema("dragonfly-plus", "groups"), |n| plus(format!("leaves=1,spines=1,groups={n}")));
+    check_range(&schema("dragonfly-plus", "wires"), |n| plus(format!("leaves=1,spines=8,groups=2,wires={n}")));
+    check_range(&schema("dragonfly-plus", "nodes_per_router"), |n| {
+        plus(format!("leaves=1,spines=1,groups=2,nodes_per_router={n}"))
+    });
     let dims = schema("hyperx", "dims");
     assert_eq!((&dims["minItems"], &dims["maxItems"]), (&json!(1), &json!(8)));
     let dims = schema("mesh", "dims");
     assert_eq!((&dims["minItems"], &dims["maxItems"]), (&json!(1), &json!(24)));
 }
 
-/// Returns a definition of the schema.
+fn parsed(shorthand: &str) -> TopologySpec {
+    shorthand.parse().unwrap()
+}
+
+/// Checks that what is built is what a definition of the schema allows.
 fn check_range(schema: &Value, spec: impl Fn(u64) -> TopologySpec) {
     let [least, most] = ["minimum", "maximum"].map(|bound| schema[bound].as_u64().unwrap());
     let builds = |value: u64| spec(value).build(Path::new("")).is_ok();

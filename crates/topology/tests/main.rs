@@ -10,3 +10,4 @@ mod file;
 mod grid;
 mod hyperx;
 mod planes;
+mod wired;

@@ -20,17 +20,6 @@ __all__ = ["PURPOSES", "names", "needed_files", "text_of"]
 WIDTH = 100
 LINK = {"bandwidth": "100 Gb/s", "delay": "20 ns"}
 TRAFFIC = {"kind": "traffic", "load": 0.5}
-#: Machines of 16 to 72 nodes, by kind. Other kinds use the examples of their required keys.
-MACHINES: dict[str, dict[str, Any]] = {
-    "single-switch": {"ports": 16},
-    "fat-tree": {"k": 4, "n": 2},
-    "dragonfly": {"h": 2},
-    "torus": {"dims": [4, 4]},
-    "mesh": {"dims": [4, 4]},
-    "hyperx": {"dims": [4, 4], "nodes_per_router": 4},
-    "file": {"path": "network.edges"},
-    "flat": {"nodes": 64},
-}
 #: The workload of machines without routers.
 RANKS = {
     "title": "Ranks on a network that is a delay and a bandwidth",
@@ -116,7 +105,7 @@ def text_of(name: str) -> str:
 
 def needed_files(name: str) -> dict[str, str]:
     """Returns the files that such an experiment reads, with contents to start from."""
-    return {MACHINES["file"]["path"]: EDGES} if name == "file" else {}
+    return {_machine(name)["path"]: EDGES} if name == "file" else {}
 
 
 def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,9 +135,7 @@ def _is_flat(written: Mapping[str, Any]) -> bool:
 
 
 def _machine(kind: str) -> dict[str, Any]:
-    """Returns a small machine of a kind, as the table of its topology."""
-    if kind in MACHINES:
-        return {"kind": kind, **MACHINES[kind]}
+    """Returns a small machine of a kind, as the table of its topology: the examples of its required keys."""
     (section,) = (section for section in sections() if section.path == "topology" and section.tag == ("kind", kind))
     lines = [f"{key.name} = {key.example}" for key in section.keys if key.required]
     return {"kind": kind, **tomllib.loads("\n".join(lines))}

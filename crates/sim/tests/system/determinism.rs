@@ -113,7 +113,7 @@ fn cases() -> Vec<(String, String)> {
     cases.extend(paced());
     cases.extend(measured());
     cases.extend(tabled());
-    cases.extend(cliques());
+    cases.extend(viewless());
     cases
 }
 
@@ -184,20 +184,26 @@ fn adaptive_tori() -> Vec<(String, String)> {
     cases
 }
 
-/// A HyperX with parallel wires, by every router; the default routing, one fixed path and up*/down* in turn.
-fn cliques() -> Vec<(String, String)> {
-    let keys = "kind = \"hyperx\", dims = [4, 3], wires = [1, 2], nodes_per_router = 2";
+/// Families without a view, and their keys.
+const VIEWLESS: [(&str, &str); 4] = [
+    ("4x3 hyperx", "kind = \"hyperx\", dims = [4, 3], wires = [1, 2], nodes_per_router = 2"),
+    ("dragonfly-plus", "kind = \"dragonfly-plus\", leaves = 2, spines = 2, groups = 5"),
+    ("slim-fly", "kind = \"slim-fly\", q = 3, nodes_per_router = 2"),
+    ("jellyfish", "kind = \"jellyfish\", routers = 12, degree = 4, seed = 1"),
+];
+
+/// Families without a view, by every router; the default routing, one fixed path and up*/down* in turn.
+fn viewless() -> Vec<(String, String)> {
     let routings = [("default", ""), ("first", "kind = \"shortest-path\""), ("up-down", "kind = \"up-down\"")];
     let turns = ROUTERS.iter().zip(routings.into_iter().cycle()).zip(WORKLOADS.iter().cycle());
-    let mut cases = Vec::new();
-    for ((router, (name, routing)), &(load, workload)) in turns {
+    let cases = turns.flat_map(|((router, (name, routing)), &(load, workload))| {
         let rest = format!(
             "router = {{ kind = \"{router}\" }}\n routing = {{ {routing} }}\n
              workload = {{ kind = \"traffic\", {workload} }}"
         );
-        cases.push(case(["4x3 hyperx", name, router, load], keys, &rest));
-    }
-    cases
+        VIEWLESS.map(|(family, keys)| case([family, name, router, load], keys, &rest))
+    });
+    cases.collect()
 }
 
 /// A case, what it gave on one thread, and what it is expected to be near to.

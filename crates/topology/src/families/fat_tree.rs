@@ -29,10 +29,10 @@ use crate::wires::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, pr
 #[serde(deny_unknown_fields)]
 pub struct FatTreeSpec {
     /// Number of down ports of each switch, which equals that of its up ports: a switch has 2k ports.
-    #[schemars(range(min = 2, max = 32767))]
+    #[schemars(range(min = 2, max = 32767), extend("x-example" = "4"))]
     pub k: u64,
     /// Levels of switches. The tree has k^n nodes, at most 2^24, and n k^(n-1) switches, at most 2^24.
-    #[schemars(range(min = 1, max = 20))]
+    #[schemars(range(min = 1, max = 20), extend("x-example" = "2"))]
     pub n: u64,
 }
 

@@ -42,6 +42,7 @@ pub struct FileSpec {
     /// Path of the edge list, relative to the experiment file. Its lines are `link ROUTER ROUTER [CLASS] [xCOUNT]` and
     /// `node ROUTER [xCOUNT]`. Machine files that `map` reads are accepted too: ibnetdiscover's output, Slurm's
     /// topology.conf or topology.yaml, a Cray interconnect.
+    #[schemars(extend("x-example" = "\"network.edges\""))]
     pub path: PathBuf,
 }
 

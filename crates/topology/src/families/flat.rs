@@ -18,7 +18,7 @@ use crate::wires::{ChannelClass, Endpoint, MAX_NODES};
 #[serde(deny_unknown_fields)]
 pub struct FlatSpec {
     /// Number of nodes. Each has a link with the bandwidth of `[link]`; a message arrives its delay after it has left.
-    #[schemars(range(min = 1, max = 16_777_216))]
+    #[schemars(range(min = 1, max = 16_777_216), extend("x-example" = "64"))]
     pub nodes: u64,
 }
 

@@ -41,7 +41,7 @@ const MAX_DIMS: usize = NAMES.len() - 2;
 #[serde(deny_unknown_fields)]
 pub struct HyperXSpec {
     /// Number of routers in each dimension, at least 2 each. The first dimension is numbered fastest.
-    #[schemars(length(min = 1, max = 8), inner(range(min = 2, max = 32768)))]
+    #[schemars(length(min = 1, max = 8), inner(range(min = 2, max = 32768)), extend("x-example" = "[4, 4]"))]
     pub dims: Vec<u64>,
     /// Number of parallel wires between two routers of a line, for each dimension. One number is for all dimensions.
     #[schemars(length(min = 1, max = 8), inner(range(min = 1, max = 65534)))]

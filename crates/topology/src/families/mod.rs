@@ -1,10 +1,13 @@
 //! Topology families, one file each.
 
 pub mod dragonfly;
+pub mod dragonfly_plus;
 pub mod fat_tree;
 pub mod file;
 pub mod flat;
 pub mod hyperx;
+pub mod jellyfish;
 pub mod planes;
 pub mod single_switch;
+pub mod slim_fly;
 pub mod torus;

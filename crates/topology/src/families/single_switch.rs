@@ -19,7 +19,7 @@ pub const MAX_SWITCH_PORTS: u16 = 4096;
 #[serde(deny_unknown_fields)]
 pub struct SingleSwitchSpec {
     /// Number of ports of the switch, each with a node.
-    #[schemars(range(min = 1, max = 4096))]
+    #[schemars(range(min = 1, max = 4096), extend("x-example" = "16"))]
     pub ports: u64,
 }
 

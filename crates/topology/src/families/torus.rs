@@ -39,7 +39,7 @@ const NAMES: [&str; 26] = [
 #[serde(deny_unknown_fields)]
 pub struct GridSpec {
     /// Number of routers in each dimension, at least 2 each. The first dimension is numbered fastest.
-    #[schemars(length(min = 1, max = 24), inner(range(min = 2, max = 16777216)))]
+    #[schemars(length(min = 1, max = 24), inner(range(min = 2, max = 16777216)), extend("x-example" = "[4, 4]"))]
     pub dims: Vec<u64>,
     /// Number of nodes on each router.
     #[serde(default = "one")]

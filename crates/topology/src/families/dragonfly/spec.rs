@@ -21,7 +21,7 @@ pub struct DragonflySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub a: Option<u64>,
     /// Global ports of each router.
-    #[schemars(range(min = 1, max = 65533))]
+    #[schemars(range(min = 1, max = 65533), extend("x-example" = "2"))]
     pub h: u64,
     /// Number of groups, at least 2. Fewer than a h + 1 groups are joined by several wires a pair. Default: a h + 1
     /// (full scale: one wire between any two groups).
@@ -77,7 +77,7 @@ impl DragonflySpec {
     /// Reads the shorthand `h=8`, `p=4,a=8,h=4`, `h=4,g=9,arrangement=absolute`.
     pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
         let settings = Settings::read(text, &Self::KEYS)?;
-        let number = |key| settings.text(key).map(|_| settings.number(key)).transpose();
+        let number = |key| settings.number_if_given(key);
         let dims = match settings.text("group_dims") {
             None => None,
             Some(text) => Some(<[u64; 2]>::try_from(settings.numbers("group_dims")?).map_err(|_| {
