@@ -16,6 +16,7 @@ use crate::families::flat::{Flat, FlatSpec};
 use crate::families::hyperx::{HyperX, HyperXSpec};
 use crate::families::jellyfish::{Jellyfish, JellyfishSpec};
 use crate::families::planes::{MAX_PLANES, Planes};
+use crate::families::polarfly::{PolarFly, PolarFlySpec};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use crate::families::slim_fly::{SlimFly, SlimFlySpec};
 use crate::families::torus::{GridSpec, Torus};
@@ -156,6 +157,13 @@ families! {
         views: &[],
         routing: SPREAD,
         build: |spec, _| SlimFly::new(spec),
+    }
+    /// Routers of diameter 2 that are points of a projective plane.
+    PolarFly(PolarFlySpec) = "polarfly" {
+        example: "polarfly:q=31",
+        views: &[],
+        routing: SPREAD,
+        build: |spec, _| PolarFly::new(spec),
     }
     /// Routers that are wired to random others.
     Jellyfish(JellyfishSpec) = "jellyfish" {

@@ -82,6 +82,26 @@ fn the_slim_fly_of_the_paper_has_its_figures() {
     assert_eq!((peers(&*small, router, 2), peers(&*small, router, 3)), (vec![6, 8], vec![27, 31, 35, 44, 48]));
 }
 
+#[test]
+fn polarflies_are_the_graphs_of_the_paper() {
+    // Would catch a wrong product: any two points have exactly one common neighbour, or one of them is it.
+    for q in POWERS {
+        let fly = built(&format!("polarfly:q={q}"));
+        if q < 24 {
+            check_topology(&*fly);
+        }
+        let routers = q * q + q + 1;
+        assert_eq!((fly.routers(), fly.diameter()), (routers, 2), "q = {q}");
+        assert_eq!(fly.nodes(), routers * (q + 1).div_ceil(2));
+        let expected = BTreeMap::from([(q as usize, q + 1), (q as usize + 1, q * q)]);
+        assert_eq!(degrees(&*fly), expected, "q = {q}");
+        assert_eq!(links(&*fly), u64::from(q * (q + 1) * (q + 1)), "q = {q}");
+    }
+    // q = 2: (1, 0, 1) is router 4. Its products with (0, 1, 0), (1, 0, 1) and (1, 1, 1) are 0: it is one of them.
+    let fano = built("polarfly:q=2");
+    assert_eq!((fano.coordinates(RouterId(4)), peers(&*fano, RouterId(4), 2)), (vec![1, 0, 1], vec![1, 6]));
+}
+
 fn check_dragonfly_plus(sizes: [u32; 5]) {
     let [leaves, spines, groups, wires, nodes] = sizes;
     let shorthand = format!(
@@ -169,6 +189,7 @@ fn a_jellyfish_depends_on_its_seed_alone() {
 fn the_largest_are_built() {
     for shorthand in [
         "slim-fly:q=3,nodes_per_router=58249",
+        "polarfly:q=2,nodes_per_router=65532",
         "jellyfish:routers=4,degree=3,nodes_per_router=65532",
         "jellyfish:routers=4096,degree=4,nodes_per_router=252",
         "dragonfly-plus:leaves=2047,spines=1,groups=2",
@@ -191,6 +212,9 @@ fn sizes_out_of_range_are_refused_at_their_key() {
         ("slim-fly:q=47", "q", "next is 43"),
         ("slim-fly:q=18446744073709551615", "q", "from 3 to 43"),
         ("slim-fly:q=5,nodes_per_router=0", "nodes_per_router", "1 to 20964 are allowed on 50 routers"),
+        ("polarfly:q=1", "q", "next is 2"),
+        ("polarfly:q=30", "q", "next is 29 and 31"),
+        ("polarfly:q=43,nodes_per_router=600", "nodes_per_router", "1893 routers"),
         ("jellyfish:routers=3,degree=2", "routers", "4 to 4096"),
         ("jellyfish:routers=8,degree=8", "degree", "3 to 7"),
         ("jellyfish:routers=9,degree=3", "degree", "it must be even"),

@@ -185,10 +185,11 @@ fn adaptive_tori() -> Vec<(String, String)> {
 }
 
 /// Families without a view, and their keys.
-const VIEWLESS: [(&str, &str); 4] = [
+const VIEWLESS: [(&str, &str); 5] = [
     ("4x3 hyperx", "kind = \"hyperx\", dims = [4, 3], wires = [1, 2], nodes_per_router = 2"),
     ("dragonfly-plus", "kind = \"dragonfly-plus\", leaves = 2, spines = 2, groups = 5"),
     ("slim-fly", "kind = \"slim-fly\", q = 3, nodes_per_router = 2"),
+    ("polarfly", "kind = \"polarfly\", q = 3"),
     ("jellyfish", "kind = \"jellyfish\", routers = 12, degree = 4, seed = 1"),
 ];
 

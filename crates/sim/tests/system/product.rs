@@ -29,7 +29,7 @@ const TOPOLOGIES: &[(&str, &str)] = &[
 ];
 
 /// Families that have no machine of 16 nodes. The golden cases have them.
-const OTHER_SIZES: [&str; 1] = ["slim-fly"];
+const OTHER_SIZES: [&str; 2] = ["slim-fly", "polarfly"];
 
 /// Low enough for half of the nodes to share a channel (all of a permutation may take the first of several paths) whose
 /// buffer of one packet halves its rate.

@@ -8,6 +8,7 @@ pub mod flat;
 pub mod hyperx;
 pub mod jellyfish;
 pub mod planes;
+pub mod polarfly;
 pub mod single_switch;
 pub mod slim_fly;
 pub mod torus;
