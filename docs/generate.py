@@ -48,6 +48,10 @@ MACHINES = {
     "torus": "torus:6x5",
     "torus-3d": "torus:4x4x4",
     "hyperx": "hyperx:5x4",
+    "dragonfly-plus": "dragonfly-plus:leaves=4,spines=4,groups=5,wires=4",
+    "slim-fly": "slim-fly:q=5",
+    "polarfly": "polarfly:q=3",
+    "jellyfish": "jellyfish:routers=20,degree=4",
     "dragonfly": "dragonfly:h=2",
     "dragonfly-16512": "dragonfly:h=8",
 }

@@ -304,18 +304,26 @@ WORDS = (
         "table; adaptive detours are absent. A group of a dragonfly may be a flattened butterfly.",
     ),
     Word(
-        ("Slim Fly", "PolarFly", "PolarStar", "Bundlefly", "MMS graph"),
-        ("topology.file", "routing.table"),
-        EDGE_LIST + " Its routing is minimal or a table; adaptive detours are absent.",
+        ("MMS graph", "McKay-Miller-Siran graph"),
+        ("topology.slim-fly",),
+        "The graphs of diameter 2 of `slim-fly`, one for each power of a prime.",
     ),
     Word(
-        ("dragonfly+", "dragonflyplus", "Megafly"),
-        ("topology.file", "routing.table"),
-        EDGE_LIST
-        + " Its routing is minimal or a table; adaptive detours are absent. `dragonfly` has groups whose routers are "
-        "all connected.",
+        ("Erdos-Renyi polarity graph", "polarity graph", "projective plane"),
+        ("topology.polarfly",),
+        "The graphs of diameter 2 of `polarfly`, one for each power of a prime.",
     ),
-    Word(("Jellyfish", "random regular graph", "Xpander", "expander"), ("topology.file",), EDGE_LIST),
+    Word(("PolarStar", "Bundlefly"), ("topology.file",), EDGE_LIST),
+    Word(
+        ("dragonfly+", "Megafly"),
+        ("topology.dragonfly-plus",),
+        "A dragonfly whose groups have leaf and spine routers: `dragonfly-plus`.",
+    ),
+    Word(
+        ("random regular graph", "Xpander", "expander"),
+        ("topology.jellyfish", "topology.file"),
+        "A random regular graph is a `jellyfish`. Other expanders are edge lists.",
+    ),
     Word(
         ("XGFT", "PGFT", "tapered tree", "tapered fat-tree", "SlimTree"),
         ("topology.file",),
