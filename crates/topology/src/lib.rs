@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod bisection;
 mod catalogue;
 mod divisor;
 pub mod families;
@@ -11,6 +12,7 @@ pub mod views;
 mod wired;
 mod wires;
 
+pub use bisection::{BisectionBounds, bisection_bounds};
 pub use catalogue::{Family, NetworkSpec, TopologySpec};
 pub use network::{ChannelSource, Channels, Topology, View, Views};
 pub use wires::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, NO_PATH};

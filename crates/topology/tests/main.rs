@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 
+mod bisection;
 mod catalogue;
 mod channels;
 mod dragonfly;
