@@ -298,7 +298,7 @@ impl Hops {
                 // With several planes, the last coordinate is the plane.
                 let place = |&router: &RouterId| topology.coordinates(router).into_iter().take(dims.len());
                 let coordinates: Vec<u16> = home.iter().flat_map(place).map(|c| c as u16).collect();
-                let wraps = vec![grid.wraps(); dims.len()];
+                let wraps = (0..dims.len()).map(|dim| grid.wraps(dim)).collect();
                 Ok(Self::Grid(GridHops { dims, wraps, coordinates, ends: ends(topology) }))
             }
             None => table(topology, &home).map(Self::Table),

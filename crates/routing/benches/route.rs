@@ -46,7 +46,7 @@ fn questions(topology: &dyn Topology, routing: &dyn Routing) -> Vec<(RouterId, H
 /// The networks of `benches/` and their routings.
 fn cases() -> Vec<(&'static str, TopologySpec, RoutingSpec)> {
     let tree = |k, n| TopologySpec::FatTree(FatTreeSpec { k, n });
-    let grid = |side, dims: usize| GridSpec { dims: vec![side; dims], nodes_per_router: 1 };
+    let grid = |side, dims: usize| GridSpec::new(&vec![side; dims], 1);
     let up_down = RoutingSpec::AdaptiveUpDown(Default::default());
     let in_order = RoutingSpec::DimensionOrder(DimensionOrderSpec::default());
     vec![

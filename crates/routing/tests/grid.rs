@@ -9,6 +9,8 @@ use routing::algorithms::dimension_order::{DimensionOrderSpec, RingTies};
 use routing::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use routing::{Choice, Hop, Route, RouteState, Routing, RoutingSpec, dependency_cycle};
 use testkit::routing::{permutation, uniform};
+use topology::TopologySpec;
+use topology::families::torus::GridSpec;
 use units::{NodeId, PortId, RouterId, VcClass};
 
 fn dimension_order(ties: RingTies) -> RoutingSpec {
@@ -37,6 +39,22 @@ fn the_contract_holds_and_the_oracles_agree() {
             let backwards: Vec<u32> = (0..dims.len() as u32).rev().collect();
             check_all(&*grid, &*build(in_order(&backwards), &*grid));
         }
+    }
+}
+
+#[test]
+fn dimensions_may_wrap_one_by_one() {
+    // Would catch a routing that takes the way around a line, or the second class there, and loads of a symmetry that
+    // lines do not have.
+    for (dims, wrap) in
+        [(&[4, 3][..], &[true, false][..]), (&[3, 4], &[false, true]), (&[3, 2, 5], &[true, false, true])]
+    {
+        let grid = GridSpec { wrap: Some(wrap.to_vec()), ..GridSpec::new(dims, 1) };
+        let grid = TopologySpec::Torus(grid).build(std::path::Path::new(".")).unwrap();
+        for spec in [split(), positive(), minimal_adaptive()] {
+            check_all(&*grid, &*build(spec, &*grid));
+        }
+        assert_eq!(build(split(), &*grid).classes(), 2);
     }
 }
 

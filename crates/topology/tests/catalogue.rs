@@ -17,7 +17,7 @@ use topology::{Family, TopologySpec, View};
 use units::KeyError;
 
 fn grid(dims: &[u64], nodes_per_router: u64) -> GridSpec {
-    GridSpec { dims: dims.to_vec(), nodes_per_router }
+    GridSpec::new(dims, nodes_per_router)
 }
 
 fn hyperx(dims: &[u64], wires: &[u64], nodes_per_router: u64) -> TopologySpec {
@@ -89,6 +89,7 @@ fn what_is_built_is_what_is_named() {
 fn unknown_keys_and_wrong_types_are_refused() {
     for table in [
         json!({"kind": "torus", "dims": [8], "wrap": true}),
+        json!({"kind": "torus", "dims": [8], "wraps": [true]}),
         json!({"kind": "torus", "dims": 8}),
         json!({"kind": "torus", "dims": [-8]}),
         json!({"kind": "torus"}),
@@ -116,7 +117,8 @@ fn bad_shorthands_are_refused_at_their_key() {
         ("torus:8xeight", "dims"),
         ("torus:-8", "dims"),
         ("torus:8x8,2", "dims"),
-        ("torus:8x8,wrap=1", "dims"),
+        ("torus:8x8,wraps=1", "dims"),
+        ("torus:8x8,wrap=2x1", "wrap"),
         ("torus:8,dims=8", "dims"),
         ("hyperx:8x8,wires=", "wires"),
         ("hyperx:8x8,wires=1xtwo", "wires"),
@@ -153,6 +155,8 @@ fn the_schema_states_the_range_that_is_built() {
     check_range(&schema("hyperx", "wires")["items"], |wires| hyperx(&[2], &[wires], 1));
     check_range(&schema("slim-fly", "q"), |q| parsed(&format!("slim-fly:q={q}")));
     check_range(&schema("slim-fly", "nodes_per_router"), |n| parsed(&format!("slim-fly:q=3,nodes_per_router={n}")));
+    check_range(&schema("polarfly", "q"), |q| parsed(&format!("polarfly:q={q}")));
+    check_range(&schema("polarfly", "nodes_per_router"), |n| parsed(&format!("polarfly:q=2,nodes_per_router={n}")));
     let jellyfish = |text: &str| parsed(&format!("jellyfish:{text}"));
     check_range(&schema("jellyfish", "routers"), |n| jellyfish(&format!("routers={n},degree=3,nodes_per_router=1")));
     check_range(&schema("jellyfish", "degree"), |n| jellyfish(&format!("routers=300,degree={n}")));

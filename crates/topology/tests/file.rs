@@ -41,7 +41,7 @@ fn edge_list(topology: &dyn Topology) -> String {
 #[test]
 fn a_file_has_the_distances_of_the_family_that_it_spells() {
     // Would catch a table that is transposed or misses a row, and wires that are counted once for both directions.
-    let grid = |dims: &[u64]| GridSpec { dims: dims.to_vec(), nodes_per_router: 2 };
+    let grid = |dims: &[u64]| GridSpec::new(dims, 2);
     let families: [Box<dyn Topology>; 4] = [
         Box::new(FatTree::new(&FatTreeSpec { k: 3, n: 3 }).unwrap()),
         Box::new(Torus::new(&grid(&[4, 3])).unwrap()),

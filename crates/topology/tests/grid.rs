@@ -5,12 +5,13 @@
 
 use proptest::prelude::*;
 use testkit::topology::{Bisection, bisection, check_topology, links};
+use topology::TopologySpec;
 use topology::families::torus::{GridSpec, Torus};
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
 fn spec(dims: &[u64]) -> GridSpec {
-    GridSpec { dims: dims.to_vec(), nodes_per_router: 1 }
+    GridSpec::new(dims, 1)
 }
 
 fn torus(dims: &[u64]) -> Torus {
@@ -56,7 +57,7 @@ fn the_contract_holds_for_all_shapes() {
             let routers: u64 = dims.iter().product();
             assert_eq!((u64::from(grid.routers()), u64::from(grid.nodes())), (routers, routers));
             // A torus has a wire in each dimension for each router; a mesh lacks those that would wrap.
-            let lacking = if grid.wraps() { 0 } else { dims.iter().map(|size| routers / size).sum() };
+            let lacking = if grid.is_torus() { 0 } else { dims.iter().map(|size| routers / size).sum() };
             assert_eq!(links(&grid), 2 * (routers * dims.len() as u64 - lacking), "{grid:?}");
         }
     }
@@ -75,7 +76,7 @@ fn the_bisection_is_the_least_of_all() {
 #[test]
 fn the_numbering_is_the_documented_one() {
     // 4 x 3 routers with 2 nodes each: router 6 is at (2, 1), and carries the nodes 12 and 13 on ports 4 and 5.
-    let grid = Torus::new(&GridSpec { dims: vec![4, 3], nodes_per_router: 2 }).unwrap();
+    let grid = Torus::new(&GridSpec::new(&[4, 3], 2)).unwrap();
     assert_eq!(grid.coordinates(RouterId(6)), [2, 1]);
     assert_eq!(grid.router_at(&[2, 1]), Some(RouterId(6)));
     assert_eq!((grid.router_at(&[4, 0]), grid.router_at(&[0]), grid.router_at(&[0, 0, 0])), (None, None, None));
@@ -97,6 +98,25 @@ fn a_ring_of_two_has_two_wires_and_a_line_of_two_has_one() {
 }
 
 #[test]
+fn dimensions_wrap_one_by_one() {
+    // Tofu-D: X x Y x Z x 2 x 3 x 2, of which the fourth and the last dimension do not wrap (Ajima et al. 2018). A
+    // router has 10 wires: two in each of the four rings, one in each of the two lines.
+    let wrap = Some(vec![true, true, true, false, true, false]);
+    let spec = GridSpec { wrap, ..GridSpec::new(&[3, 4, 5, 2, 3, 2], 1) };
+    let tofu = Torus::new(&spec).unwrap();
+    check_topology(&tofu);
+    assert_eq!((tofu.routers(), links(&tofu), tofu.diameter()), (720, 720 * 10, 1 + 2 + 2 + 1 + 1 + 1));
+    assert_eq!((tofu.kind(), tofu.bisection_channels()), ("torus", None));
+    // Would catch a kind that overrides the key.
+    let mesh = Torus::mesh(&spec).unwrap();
+    assert_eq!((mesh.kind(), links(&mesh)), ("mesh", 7200));
+    for (text, key) in [("torus:4x4,wrap=1", "wrap"), ("torus:4x4,wrap=1x2", "wrap"), ("mesh:4,wrap=1x0", "wrap")] {
+        let built = text.parse::<TopologySpec>().and_then(|spec| spec.build(std::path::Path::new("")));
+        assert_eq!(built.unwrap_err().key, key, "{text}");
+    }
+}
+
+#[test]
 fn sizes_out_of_range_are_refused_at_their_key() {
     let million = 1 << 20;
     let cases: [(&[u64], u64, &str); 9] = [
@@ -111,7 +131,7 @@ fn sizes_out_of_range_are_refused_at_their_key() {
         (&[1024, 1024], 17, "nodes_per_router"),
     ];
     for (dims, nodes_per_router, key) in cases {
-        let spec = GridSpec { dims: dims.to_vec(), nodes_per_router };
+        let spec = GridSpec::new(dims, nodes_per_router);
         for result in [Torus::new(&spec), Torus::mesh(&spec)] {
             let error = result.unwrap_err();
             assert_eq!(error.key, key, "{spec:?}: {error}");
@@ -140,10 +160,15 @@ proptest! {
         dims in prop::collection::vec(2_u64..9, 1..4),
         nodes_per_router in 1_u64..4,
         wraps: bool,
+        by_dim: Option<[bool; 3]>,
     ) {
-        let spec = GridSpec { dims, nodes_per_router };
+        let wrap = by_dim.map(|wraps| wraps[..dims.len()].to_vec());
+        let spec = GridSpec { wrap, ..GridSpec::new(&dims, nodes_per_router) };
         let grid = if wraps { Torus::new(&spec) } else { Torus::mesh(&spec) }.unwrap();
         check_topology(&grid);
+        if let Some(channels) = grid.bisection_channels().filter(|_| grid.routers() <= 12) {
+            prop_assert_eq!(channels, bisection(&grid, Bisection::Routers));
+        }
         prop_assert_eq!(u64::from(grid.nodes()), u64::from(grid.routers()) * nodes_per_router);
     }
 

@@ -31,7 +31,7 @@ fn switch(nodes: u64) -> SingleSwitch {
 }
 
 fn torus(dims: &[u64], nodes_per_router: u64) -> Torus {
-    Torus::new(&GridSpec { dims: dims.to_vec(), nodes_per_router }).unwrap()
+    Torus::new(&GridSpec::new(dims, nodes_per_router)).unwrap()
 }
 
 fn build(spec: &PatternSpec, topology: &dyn Topology) -> Result<Arc<dyn Pattern>, KeyError> {

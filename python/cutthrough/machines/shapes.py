@@ -73,7 +73,12 @@ def shorthand(shape: _core.Topology) -> str:
     """Returns a short name of a topology, such as `torus:8x8x8`, `dragonfly:h=4` or `hyperx:8x8,wires=1x2`."""
     spec: dict[str, Any] = json.loads(shape.spec()) or {}
     keys = {key: value for key, value in spec.items() if key != "kind" and value not in (None, 1, [1])}
-    texts = {key: "x".join(map(str, value)) if isinstance(value, list) else str(value) for key, value in keys.items()}
+    texts = {key: _joined(value) if isinstance(value, list) else str(value) for key, value in keys.items()}
     numbers = [f"{key}={texts[key]}" for key, value in keys.items() if isinstance(value, int | list) and key != "dims"]
     rest = ",".join(filter(None, [texts.get("dims"), *numbers]))
     return f"{shape.kind}:{rest}" if rest else shape.kind
+
+
+def _joined(values: list[Any]) -> str:
+    """Returns a list as a shorthand has it: `4x4`, and truth values as 1 and 0."""
+    return "x".join(str(int(value)) for value in values)

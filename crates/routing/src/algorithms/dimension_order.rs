@@ -1,7 +1,7 @@
 //! Dimension-order routing on tori and meshes: one dimension at a time, each the shorter way round.
 //!
-//! A mesh needs one class of virtual channels, since the order of the dimensions orders its channels. A ring of a torus
-//! is a cycle by itself and has two classes (Dally and Seitz 1987): its *dateline* is the link between the last router
+//! A mesh needs one class of virtual channels, since the order of the dimensions orders its channels. A ring (a dimension
+//! that wraps) is a cycle by itself and has two classes (Dally and Seitz 1987): its *dateline* is the link between the last router
 //! and router 0, in either direction. A packet uses class 0 as long as the dateline is ahead of it in the current
 //! dimension, including the dateline's own link, and class 1 otherwise, so from the start if it never crosses it. So
 //! class 1 never uses the dateline's link, and class 0 leads to class 1 and never the reverse.
@@ -41,6 +41,7 @@ pub enum RingTies {
 #[derive(Clone, Copy, Debug, Default)]
 struct Leg {
     size: u32,
+    wraps: bool,
     /// First bit of its coordinate in a place. `mask` selects the bits of the coordinate.
     shift: u32,
     mask: u32,
@@ -94,7 +95,7 @@ impl DimensionOrderSpec {
             legs.iter().zip(order.iter()).filter(|(leg, _)| leg.mask != 0).map(coordinate).sum()
         };
         Ok(DimensionOrder {
-            split: torus.wraps() && self.ties == RingTies::Split,
+            split: torus.has_rings() && self.ties == RingTies::Split,
             leg_of_bit,
             routers: (0..torus.routers()).map(|router| place(RouterId(router))).collect(),
             nodes: (0..torus.nodes()).map(|node| place(torus.attachment(NodeId(node)).0)).collect(),
@@ -137,6 +138,7 @@ fn legs(torus: &Grid, order: &[u32]) -> Vec<Leg> {
         let bits = u32::BITS - (size - 1).leading_zeros();
         let leg = Leg {
             size,
+            wraps: torus.wraps(dim as usize),
             shift,
             mask: ((1_u64 << bits) - 1) as u32,
             plus: Grid::plus_port(dim as usize).0,
@@ -155,7 +157,7 @@ impl DimensionOrder {
             return 0;
         }
         let (from, to) = (self.nodes[src.index()], self.nodes[dst.index()]);
-        let tied = |leg: &&Leg| leg.mask != 0 && 2 * leg.coordinate(from).abs_diff(leg.coordinate(to)) == leg.size;
+        let tied = |leg: &&Leg| leg.wraps && 2 * leg.coordinate(from).abs_diff(leg.coordinate(to)) == leg.size;
         self.legs.iter().filter(tied).fold(0, |bits, leg| bits | 1 << leg.number)
     }
 
@@ -172,15 +174,14 @@ impl DimensionOrder {
     #[inline]
     pub fn directions(&self, at: RouterId, dst: NodeId) -> u32 {
         let (here, there) = (self.routers[at.index()], self.nodes[dst.index()]);
-        let wraps = self.torus.wraps();
-        let nearer = |leg: &Leg| leg.nearer(leg.coordinate(here), leg.coordinate(there), wraps) << leg.plus;
+        let nearer = |leg: &Leg| leg.nearer(leg.coordinate(here), leg.coordinate(there)) << leg.plus;
         self.legs.iter().fold(0, |directions, leg| directions | nearer(leg))
     }
 
     /// Returns whether two coordinates of a dimension are neighbours.
     fn is_next(&self, dim: usize, one: u32, other: u32) -> bool {
         let straight = one.abs_diff(other);
-        straight == 1 || self.torus.wraps() && straight + 1 == self.torus.dims()[dim]
+        straight == 1 || self.torus.wraps(dim) && straight + 1 == self.torus.dims()[dim]
     }
 }
 
@@ -190,7 +191,7 @@ impl Routing for DimensionOrder {
     }
 
     fn classes(&self) -> u8 {
-        if self.torus.wraps() { 2 } else { 1 }
+        if self.torus.has_rings() { 2 } else { 1 }
     }
 
     fn adaptive(&self) -> bool {
@@ -222,7 +223,7 @@ impl Routing for DimensionOrder {
         let minus_at_tie = hop.state.0 & bit != 0;
         // A distance of half the ring is shorter one way after this hop.
         hop.state.0 &= !bit;
-        leg.step(leg.coordinate(here), leg.coordinate(there), self.torus.wraps(), minus_at_tie)
+        leg.step(leg.coordinate(here), leg.coordinate(there), minus_at_tie)
     }
 
     fn uses_input_port(&self) -> bool {
@@ -304,11 +305,11 @@ impl Leg {
 
     /// Returns the directions that lead nearer: bit 0 for plus, bit 1 for minus.
     #[inline]
-    fn nearer(&self, here: u32, there: u32, wraps: bool) -> u32 {
+    fn nearer(&self, here: u32, there: u32) -> u32 {
         if here == there {
             return 0;
         }
-        if !wraps {
+        if !self.wraps {
             return if there > here { 1 } else { 2 };
         }
         let ahead = if there > here { there - here } else { there + self.size - here };
@@ -317,13 +318,13 @@ impl Leg {
 
     /// Returns the next hop within a dimension, between two different coordinates.
     #[inline]
-    fn step(&self, here: u32, there: u32, wraps: bool, minus_at_tie: bool) -> Route {
+    fn step(&self, here: u32, there: u32, minus_at_tie: bool) -> Route {
         let beyond = there > here;
         let ahead = if beyond { there - here } else { there + self.size - here };
         let nearer = 2 * ahead < self.size + u32::from(!minus_at_tie);
-        let plus = if wraps { nearer } else { beyond };
+        let plus = if self.wraps { nearer } else { beyond };
         // The dateline is ahead if the way round leads past it.
-        let class = wraps && plus == beyond;
+        let class = self.wraps && plus == beyond;
         Route::only(PortId(self.plus + u16::from(!plus)), VcClass(u8::from(class)))
     }
 }

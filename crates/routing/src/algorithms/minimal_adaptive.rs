@@ -131,7 +131,7 @@ impl Routing for MinimalAdaptive {
         let torus = &self.escape.torus;
         let flows = FlowSet { from: None, to: vec![RouterId(0)], copies: f64::from(torus.routers()) };
         let orbit = |_, port: PortId| u32::from(port.0);
-        torus.wraps().then(|| Symmetry { flows: vec![flows], orbit: Box::new(orbit) })
+        torus.is_torus().then(|| Symmetry { flows: vec![flows], orbit: Box::new(orbit) })
     }
 
     fn minimal(&self) -> bool {

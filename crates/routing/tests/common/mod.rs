@@ -24,11 +24,11 @@ pub fn fat_tree(k: u64, n: u64) -> Arc<dyn Topology> {
 }
 
 pub fn torus(dims: &[u64], nodes_per_router: u64) -> Arc<dyn Topology> {
-    TopologySpec::Torus(GridSpec { dims: dims.to_vec(), nodes_per_router }).build(Path::new(".")).unwrap()
+    TopologySpec::Torus(GridSpec::new(dims, nodes_per_router)).build(Path::new(".")).unwrap()
 }
 
 pub fn mesh(dims: &[u64], nodes_per_router: u64) -> Arc<dyn Topology> {
-    TopologySpec::Mesh(GridSpec { dims: dims.to_vec(), nodes_per_router }).build(Path::new(".")).unwrap()
+    TopologySpec::Mesh(GridSpec::new(dims, nodes_per_router)).build(Path::new(".")).unwrap()
 }
 
 pub fn single_switch(ports: u64) -> Arc<dyn Topology> {

@@ -153,7 +153,7 @@ impl HyperX {
             stride *= size;
             ports += (size - 1) as u16 * wires as u16;
         }
-        Self { grid: Grid::of(sizes, nodes_per_router, false), dims, ports }
+        Self { grid: Grid::of("hyperx", sizes, nodes_per_router, &[false; MAX_DIMS]), dims, ports }
     }
 
     /// Returns the dimension of a port and its number; `None` for the port of a node.

@@ -8,14 +8,15 @@
 //!   port leads to a minus port. At the edge of a mesh they are unconnected; in a torus they wrap.
 //! - With p nodes on each router and D dimensions, node x is attached to port `2D + x mod p` of router `x / p`.
 //!
-//! A dimension of size 2 of a torus has two parallel wires between its two routers, each from one router's plus port to
-//! the other's minus port; a mesh has one wire there. A dimension of size 1 would have channels from a router to itself
+//! A dimension of size 2 that wraps has two parallel wires between its two routers, each from one router's plus port to
+//! the other's minus port; without a wrap it has one wire. A dimension of size 1 would have channels from a router to itself
 //! and is refused.
 //!
 //! The bisection separates the routers into halves (one has one router more if their number is odd) and cuts the wires
 //! between them. With sizes in falling order, of which the e-th is the first even one (or the last), it cuts `sum over
 //! i <= e of s_(i+1) * ... * s_D` wires of a mesh, and twice that number of a torus (Arjona Aroca & Fernandez Anta,
-//! "Bisection (band)width of product networks", IEEE TPDS 2014).
+//! "Bisection (band)width of product networks", IEEE TPDS 2014). There is no closed form if some dimensions wrap and
+//! others do not.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,7 @@ const NAMES: [&str; 26] = [
 ];
 
 /// Torus or mesh: a grid of routers with wires to the neighbours in each dimension.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GridSpec {
     /// Number of routers in each dimension, at least 2 each. The first dimension is numbered fastest.
@@ -45,6 +46,10 @@ pub struct GridSpec {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65533))]
     pub nodes_per_router: u64,
+    /// Whether each dimension wraps. Default: all dimensions of a torus, none of a mesh.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 24))]
+    pub wrap: Option<Vec<bool>>,
 }
 
 fn one() -> u64 {
@@ -52,31 +57,51 @@ fn one() -> u64 {
 }
 
 impl GridSpec {
-    /// Reads the shorthand `8x8x8` or `8x8x8,nodes_per_router=2`.
+    /// Creates the spec of a grid with the default wraps of its kind.
+    pub fn new(dims: &[u64], nodes_per_router: u64) -> Self {
+        Self { dims: dims.to_vec(), nodes_per_router, wrap: None }
+    }
+
+    /// Reads the shorthand `8x8x8`, `8x8x8,nodes_per_router=2` or `8x8x2,wrap=1x1x0`.
     pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
-        let settings = Settings::read(text, &["dims", "nodes_per_router"])?;
-        Ok(Self { dims: settings.numbers("dims")?, nodes_per_router: settings.number_or("nodes_per_router", one())? })
+        let settings = Settings::read(text, &["dims", "nodes_per_router", "wrap"])?;
+        let wraps = |numbers: Vec<u64>| match numbers.iter().find(|&&number| number > 1) {
+            Some(number) => {
+                Err(KeyError::new("wrap", format!("`wrap` has {number}; it is 1 or 0 for each dimension, as 1x1x0")))
+            }
+            None => Ok(numbers.into_iter().map(|number| number == 1).collect()),
+        };
+        Ok(Self {
+            dims: settings.numbers("dims")?,
+            nodes_per_router: settings.number_or("nodes_per_router", one())?,
+            wrap: settings.text("wrap").map(|_| settings.numbers("wrap").and_then(wraps)).transpose()?,
+        })
     }
 }
 
-/// k-ary n-cube: a torus, or a mesh if it does not wrap.
+/// k-ary n-cube: a torus or a mesh.
 pub type Torus = Grid;
 
 impl Torus {
-    /// Builds a torus. Fails if a dimension has fewer than 2 routers, or if the torus would have more than `MAX_NODES`
-    /// nodes or `MAX_PORTS` ports.
+    /// Builds a torus. Fails if a dimension has fewer than 2 routers, if `wrap` does not have a value for each, or if
+    /// the torus would have more than `MAX_NODES` nodes or `MAX_PORTS` ports.
     pub fn new(spec: &GridSpec) -> Result<Self, KeyError> {
-        Self::build(spec, true)
+        Self::build("torus", spec, true)
     }
 
     /// Builds a mesh. Fails as [`Self::new`] does.
     pub fn mesh(spec: &GridSpec) -> Result<Self, KeyError> {
-        Self::build(spec, false)
+        Self::build("mesh", spec, false)
     }
 
-    fn build(spec: &GridSpec, wraps: bool) -> Result<Self, KeyError> {
+    fn build(kind: &'static str, spec: &GridSpec, wraps: bool) -> Result<Self, KeyError> {
         let (sizes, nodes_per_router) = check(spec)?;
-        Ok(Self::of(sizes, nodes_per_router, wraps))
+        let wraps = spec.wrap.clone().unwrap_or_else(|| vec![wraps; sizes.len()]);
+        if wraps.len() != sizes.len() {
+            let message = format!("`wrap` has {} values for {} `dims`", wraps.len(), sizes.len());
+            return Err(KeyError::new("wrap", message));
+        }
+        Ok(Self::of(kind, sizes, nodes_per_router, &wraps))
     }
 }
 
@@ -112,7 +137,7 @@ fn check(spec: &GridSpec) -> Result<(Vec<u32>, u16), KeyError> {
 
 impl Topology for Torus {
     fn kind(&self) -> &'static str {
-        if self.wraps { "torus" } else { "mesh" }
+        self.kind
     }
 
     fn routers(&self) -> u32 {
@@ -150,22 +175,26 @@ impl Topology for Torus {
     }
 
     fn class(&self, _router: RouterId, port: PortId) -> ChannelClass {
-        if port.0 < self.link_ports() { Self::dim_class(port.index() / 2) } else { ChannelClass::EJECTION }
+        if port.0 < self.link_ports() { Grid::dim_class(port.index() / 2) } else { ChannelClass::EJECTION }
     }
 
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
         let along = |dim: usize| {
             let straight = self.coordinate(from, dim).abs_diff(self.coordinate(to, dim));
-            if self.wraps { straight.min(self.sizes[dim] - straight) } else { straight }
+            if self.wraps(dim) { straight.min(self.sizes[dim] - straight) } else { straight }
         };
         (0..self.axes.len()).map(along).sum()
     }
 
     fn diameter(&self) -> u32 {
-        self.sizes.iter().map(|&size| if self.wraps { size / 2 } else { size - 1 }).sum()
+        let longest = |(dim, &size): (usize, &u32)| if self.wraps(dim) { size / 2 } else { size - 1 };
+        self.sizes.iter().enumerate().map(longest).sum()
     }
 
     fn bisection_channels(&self) -> Option<u64> {
+        if self.has_rings() && !self.is_torus() {
+            return None;
+        }
         let mut sizes = self.sizes.clone();
         sizes.sort_unstable_by(|one, other| other.cmp(one));
         let mut slice = u64::from(self.routers);
@@ -177,7 +206,7 @@ impl Topology for Torus {
                 break;
             }
         }
-        Some(if self.wraps { 2 * wires } else { wires })
+        Some(if self.has_rings() { 2 * wires } else { wires })
     }
 
     fn coordinate_names(&self) -> Vec<String> {

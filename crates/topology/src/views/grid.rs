@@ -5,13 +5,14 @@ use units::{PortId, RouterId};
 use crate::divisor::Divisor;
 use crate::wires::ChannelClass;
 
-/// Grid of routers with wires to the neighbours in each dimension; it wraps in all dimensions or in none.
+/// Grid of routers with wires to the neighbours in each dimension. Each dimension wraps or not.
 ///
 /// A router's number is its coordinates in mixed radix, first dimension fastest. Every router has an equal number of
 /// nodes, numbered router by router.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    pub(crate) wraps: bool,
+    /// Name of its family.
+    pub(crate) kind: &'static str,
     pub(crate) sizes: Vec<u32>,
     pub(crate) routers: u32,
     pub(crate) nodes_per_router: u16,
@@ -23,6 +24,7 @@ pub struct Grid {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
     size: u32,
+    wraps: bool,
     /// Difference between the numbers of neighbours.
     stride: u32,
     by_size: Divisor,
@@ -30,16 +32,16 @@ pub(crate) struct Axis {
 }
 
 impl Grid {
-    /// Creates a grid of checked sizes.
-    pub(crate) fn of(sizes: Vec<u32>, nodes_per_router: u16, wraps: bool) -> Self {
+    /// Creates a grid of checked sizes, each with whether its dimension wraps.
+    pub(crate) fn of(kind: &'static str, sizes: Vec<u32>, nodes_per_router: u16, wraps: &[bool]) -> Self {
         let mut stride = 1;
         let mut axes = Vec::with_capacity(sizes.len());
-        for &size in &sizes {
-            axes.push(Axis { size, stride, by_size: Divisor::new(size), by_stride: Divisor::new(stride) });
+        for (&size, &wraps) in sizes.iter().zip(wraps) {
+            axes.push(Axis { size, wraps, stride, by_size: Divisor::new(size), by_stride: Divisor::new(stride) });
             stride *= size;
         }
         let by_nodes = Divisor::new(u32::from(nodes_per_router));
-        Self { wraps, sizes, routers: stride, nodes_per_router, by_nodes, axes }
+        Self { kind, sizes, routers: stride, nodes_per_router, by_nodes, axes }
     }
 
     /// Returns the number of routers in each dimension.
@@ -48,10 +50,20 @@ impl Grid {
         &self.sizes
     }
 
-    /// Returns whether the dimensions wrap: true of a torus, false of a mesh.
+    /// Returns whether a dimension wraps.
     #[inline]
-    pub fn wraps(&self) -> bool {
-        self.wraps
+    pub fn wraps(&self, dim: usize) -> bool {
+        self.axes[dim].wraps
+    }
+
+    /// Returns whether any dimension wraps.
+    pub fn has_rings(&self) -> bool {
+        self.axes.iter().any(|axis| axis.wraps)
+    }
+
+    /// Returns whether every dimension wraps.
+    pub fn is_torus(&self) -> bool {
+        self.axes.iter().all(|axis| axis.wraps)
     }
 
     /// Returns the number of nodes on each router.
@@ -100,12 +112,12 @@ impl Grid {
         ChannelClass(2 + dim as u8)
     }
 
-    /// Returns the neighbour of a router in a dimension; `None` beyond the edge of a mesh.
+    /// Returns the neighbour of a router in a dimension; `None` beyond the edge of a dimension that does not wrap.
     pub(crate) fn neighbour(&self, router: RouterId, axis: Axis, plus: bool) -> Option<RouterId> {
         let coordinate = axis.by_size.remainder(axis.by_stride.quotient(router.0));
         let last = axis.size - 1;
         let edge = coordinate == if plus { last } else { 0 };
-        if edge && !self.wraps {
+        if edge && !axis.wraps {
             return None;
         }
         Some(RouterId(match (plus, edge) {
