@@ -229,7 +229,7 @@ impl Topology {
     /// The number of groups, if the machine consists of equal groups of routers.
     #[getter]
     fn groups(&self) -> Option<u32> {
-        self.inner.views().groups.map(|groups| groups.size().g)
+        self.inner.views().node_groups
     }
 
     /// The sizes of the dimensions, if the routers fill a grid.

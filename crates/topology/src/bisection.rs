@@ -94,7 +94,7 @@ impl Graph {
 
     /// Returns whether an odd number of routers have an equal number of nodes each.
     fn is_odd(&self) -> bool {
-        self.size() % 2 == 1 && self.nodes.iter().all(|&nodes| nodes == self.nodes[0])
+        !self.size().is_multiple_of(2) && self.nodes.iter().all(|&nodes| nodes == self.nodes[0])
     }
 
     /// Returns the least eigenvalue of the Laplacian on the vectors orthogonal to the numbers of nodes, and its vector.
@@ -164,7 +164,7 @@ impl Graph {
                 (sides[router], placed) = (true, placed + self.nodes[router]);
             }
         }
-        let is_half = placed == smaller && (all % 2 == 0 || self.is_odd());
+        let is_half = placed == smaller && (all.is_multiple_of(2) || self.is_odd());
         (is_half && all > 0).then_some(sides)
     }
 

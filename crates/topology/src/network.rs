@@ -62,6 +62,8 @@ pub struct Views<'a> {
     pub hierarchy: Option<&'a Hierarchy>,
     /// Equal groups of routers, whose nodes are numbered consecutively, group by group.
     pub groups: Option<&'a Groups>,
+    /// Number of equal groups of routers whose nodes are numbered consecutively, group by group. `groups` implies it.
+    pub node_groups: Option<u32>,
     /// Whether the nodes that a router reaches by its down ports are numbered consecutively, port by port.
     pub consecutive: bool,
     /// Network of which every plane is a copy, and the number of planes, if there are several.

@@ -128,7 +128,7 @@ impl PlacementSpec {
             Self::Contiguous(_) => contiguous.collect(),
             Self::RoundRobin(_) => (0..per_node).flat_map(|_| 0..nodes).collect(),
             Self::RandomGroups(_) => {
-                let Some(groups) = topology.views().groups.map(|groups| groups.size().g) else {
+                let Some(groups) = topology.views().node_groups else {
                     let message = "\"random-groups\" needs a machine with groups, such as a dragonfly; \"contiguous\", \
                                    \"round-robin\" and \"random\" are for any";
                     return Err(KeyError::new("strategy", message));

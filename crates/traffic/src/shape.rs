@@ -1,6 +1,7 @@
 //! Properties of a machine that patterns depend on: number of tasks, grid and groups.
 
 use topology::Topology;
+use units::NodeId;
 
 /// Tasks of a workload on a machine under the contiguous placement: with k tasks per node, task i is on node `i / k`.
 /// Patterns are over tasks; a placement decides on which nodes they actually run.
@@ -12,6 +13,8 @@ pub struct Shape {
     pub grid: Option<Vec<u32>>,
     /// Number of groups, if the machine consists of equal groups. The tasks of a group are numbered consecutively.
     pub groups: Option<u32>,
+    /// Number of routers that have nodes, if all of these have equally many, numbered consecutively.
+    pub routers: Option<u32>,
 }
 
 impl Shape {
@@ -31,7 +34,8 @@ impl Shape {
         Self {
             tasks: topology.nodes(),
             grid: views.grid.map(|grid| grid.dims().to_vec()),
-            groups: views.groups.map(|groups| groups.size().g),
+            groups: views.node_groups,
+            routers: routers(topology),
         }
     }
 
@@ -39,4 +43,16 @@ impl Shape {
     pub fn tasks_per_group(&self) -> Option<u32> {
         self.groups.map(|groups| self.tasks / groups.max(1))
     }
+}
+
+/// Returns the number of routers that have nodes. `None` unless all of these have equally many, numbered consecutively.
+fn routers(topology: &dyn Topology) -> Option<u32> {
+    let router = |node| topology.attachment(NodeId(node)).0;
+    let nodes = topology.nodes();
+    let per_router = (1..nodes).find(|&node| router(node) != router(0)).unwrap_or(nodes);
+    let starts = |node: u32| router(node) != router(node - 1);
+    let regular = nodes > 0
+        && nodes.is_multiple_of(per_router)
+        && (1..nodes).all(|node| starts(node) == node.is_multiple_of(per_router));
+    regular.then(|| nodes / per_router)
 }

@@ -7,9 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use topology::Topology;
+use topology::families::file::FileTopology;
 use topology::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use topology::families::torus::{GridSpec, Torus};
+use topology::{NetworkSpec, Topology};
+use traffic::patterns::adversarial::AdversarialSpec;
 use traffic::patterns::{exchange::ExchangePatternSpec, hotspot::HotspotSpec, shift::ShiftSpec, uniform::UniformSpec};
 use traffic::{Pattern, PatternSpec, Shape};
 use units::{Draw, KeyError, TaskId};
@@ -133,6 +135,42 @@ fn transpose_exchanges_the_coordinates_of_a_square() {
     let square = torus(&[8, 8], 1);
     let expected: Vec<u32> = (0..64).map(|node| node / 8 + node % 8 * 8).collect();
     assert_eq!(partners(&PatternSpec::Transpose {}, &square), expected);
+}
+
+#[test]
+fn adversarial_traffic_has_a_meaning_on_every_topology() {
+    // Would catch blocks of another size than the routers' nodes, groups of a dragonfly+ that are not seen, and a grid
+    // whose routers send to the next.
+    let network = |shorthand: &str| shorthand.parse::<NetworkSpec>().unwrap().build(Path::new("")).unwrap();
+    let uneven = FileTopology::from_text("link 0 1\nnode 0 x2\nnode 1", "uneven").unwrap();
+    let spec = |offset| PatternSpec::Adversarial(AdversarialSpec { offset });
+    for (shorthand, offset, block, target) in [
+        ("hyperx:4x4,nodes_per_router=4", 1, 4, 4),
+        ("hyperx:4x4,nodes_per_router=4", -2, 4, 56),
+        ("slim-fly:q=5", 1, 4, 4),
+        ("dragonfly-plus:leaves=4,spines=2,groups=5", 1, 8, 8),
+        ("dragonfly:h=2", 3, 8, 24),
+        ("fat-tree:k=4,n=2", 1, 4, 4),
+        // Tornado: 3 of 8 and 2 of 5, with two nodes on each router.
+        ("torus:8x5,nodes_per_router=2", 1, 2, 2 * (3 + 2 * 8)),
+    ] {
+        let topology = network(shorthand);
+        let pattern = build(&spec(offset), &*topology).unwrap();
+        let expected: Vec<(TaskId, f64)> =
+            (target..target + block).map(|task| (TaskId(task), 1.0 / f64::from(block))).collect();
+        for src in 0..block {
+            assert_eq!(pattern.distribution(TaskId(src)), expected, "{shorthand}, {offset}");
+        }
+    }
+    for (topology, offset, key) in [
+        (&uneven as &dyn Topology, 1, "kind"),
+        (&switch(4), 1, "kind"),
+        (&*network("slim-fly:q=5"), 50, "offset"),
+        (&torus(&[8], 1), 2, "offset"),
+    ] {
+        let error = build(&spec(offset), topology).unwrap_err();
+        assert_eq!(error.key, key, "{error}");
+    }
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl Axes {
     fn hierarchy(machine: &Machine, table: &TableHops) -> Option<Self> {
         let mut order: Vec<u32> = (0..machine.places()).collect();
         order.sort_by_key(|&place| machine.nodes()[place as usize]);
-        let sizes = match machine.topology().views().groups.map(|groups| groups.size().g) {
+        let sizes = match machine.topology().views().node_groups {
             Some(groups) if machine.places() == machine.topology().nodes() => {
                 let routers = table.rows() as u32;
                 vec![machine.places() / routers, routers / groups.max(1), groups]

@@ -81,7 +81,7 @@ impl BuildContext<'_> {
     fn shape(&self, tasks: u32) -> Shape {
         match self.nodes {
             None => Shape { tasks, ..Shape::of(&**self.topology) },
-            Some(_) => Shape { tasks, grid: None, groups: None },
+            Some(_) => Shape { tasks, grid: None, groups: None, routers: None },
         }
     }
 

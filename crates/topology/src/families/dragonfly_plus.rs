@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{KeyError, RouterId};
 
+use crate::network::Views;
 use crate::shorthand::Settings;
 use crate::wired::{Apart, MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, WireList, Wired};
 use crate::wires::{ChannelClass, MAX_PORTS};
@@ -104,6 +105,7 @@ pub type DragonflyPlus = Wired<DragonflyPlusShape>;
 /// Names of a Dragonfly+.
 #[derive(Clone, Copy, Debug)]
 pub struct DragonflyPlusShape {
+    groups: u32,
     leaves: u32,
     spines: u32,
 }
@@ -130,7 +132,7 @@ impl DragonflyPlus {
                 list.wire(ends, Self::GLOBAL, 1);
             }
         }
-        list.build(DragonflyPlusShape { leaves, spines }, groups * (leaves + spines)).map_err(Apart::error)
+        list.build(DragonflyPlusShape { groups, leaves, spines }, groups * (leaves + spines)).map_err(Apart::error)
     }
 }
 
@@ -152,5 +154,9 @@ impl Shape for DragonflyPlusShape {
         let (group, number) = (router.0 / (self.leaves + self.spines), router.0 % (self.leaves + self.spines));
         let stage = u32::from(number >= self.leaves);
         vec![group, stage, number - stage * self.leaves]
+    }
+
+    fn views(&self) -> Views<'_> {
+        Views { node_groups: Some(self.groups), ..Views::default() }
     }
 }

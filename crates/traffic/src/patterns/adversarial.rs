@@ -1,13 +1,15 @@
 //! Adversarial pattern: the tasks of group i send to random tasks of group i + n (García et al., ICPP 2012, "ADV+n").
 //!
 //! All traffic of a group goes to a single other group. With minimal routing it shares the few channels between the
-//! two.
+//! two. Without groups, the tasks of router i send to those of router i + n in the same way: on a HyperX and a Slim Fly
+//! they share the wire between the two. On tori and meshes, whose minimal routing is loaded most by travel in one
+//! direction, a router's tasks send to random tasks of the router of the tornado pattern.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Draw, KeyError, TaskId};
 
-use super::groups;
+use super::{groups, tornado};
 use crate::{Pattern, Shape, Shares};
 
 /// Name in the experiment file.
@@ -18,7 +20,7 @@ pub const KIND: &str = "adversarial";
 #[serde(deny_unknown_fields)]
 pub struct AdversarialSpec {
     /// Distance from the source group to the target group, in groups, modulo the number of groups. May be negative.
-    /// Default: 1.
+    /// Without groups, it is counted in routers that have nodes. Default: 1, as is required on tori and meshes.
     #[serde(default = "one")]
     pub offset: i64,
 }
@@ -27,29 +29,57 @@ fn one() -> i64 {
     1
 }
 
-/// Adversarial pattern: each group sends to random tasks of another group.
+/// Adversarial pattern: each block of tasks sends to random tasks of another block.
 #[derive(Debug)]
 pub struct Adversarial {
-    tasks: u32,
-    per_group: u32,
-    /// Distance from the first task of the source group to that of the target group, in tasks.
-    offset: u32,
+    per_block: u32,
+    /// By block, the first task of the block that it sends to.
+    targets: Vec<u32>,
 }
 
 impl Adversarial {
-    /// Creates the pattern for a machine with groups.
+    /// Creates the pattern for a machine.
     ///
     /// # Errors
-    /// If the machine has no groups, or if the offset maps every group to itself.
+    /// If the machine has no groups and its routers have unequal numbers of nodes, if the offset maps every block to
+    /// itself, or if there is another offset than 1 on a grid.
     pub fn new(spec: &AdversarialSpec, shape: &Shape) -> Result<Self, KeyError> {
-        let offset = groups::offset(KIND, "offset", spec.offset, shape)?;
-        Ok(Self { tasks: shape.tasks, per_group: shape.tasks_per_group().unwrap_or(shape.tasks), offset })
+        if shape.groups.is_none() && shape.grid.is_some() {
+            return Self::tornado(spec, shape);
+        }
+        let blocks = Shape { groups: shape.groups.or(shape.routers), ..shape.clone() };
+        if blocks.groups.is_none_or(|groups| groups < 2) {
+            let message = format!(
+                "`{KIND}` needs a machine with groups, or with several routers that have equally many nodes, numbered router by \
+                 router"
+            );
+            return Err(KeyError::new("kind", message));
+        }
+        let offset = groups::offset(KIND, "offset", spec.offset, &blocks)?;
+        let per_block = blocks.tasks_per_group().unwrap_or(shape.tasks);
+        let target = |block: u32| ((u64::from(block * per_block) + u64::from(offset)) % u64::from(shape.tasks)) as u32;
+        Ok(Self { per_block, targets: (0..shape.tasks / per_block).map(target).collect() })
     }
 
-    /// Returns the first task of the target group of a task.
+    /// Creates the pattern for a grid, whose blocks are the tasks of a router.
+    fn tornado(spec: &AdversarialSpec, shape: &Shape) -> Result<Self, KeyError> {
+        if spec.offset != 1 {
+            let message = format!(
+                "`offset` is {}; on a grid, where tasks send almost halfway around each dimension, it has no meaning",
+                spec.offset
+            );
+            return Err(KeyError::new("offset", message));
+        }
+        let tornado = tornado::build(shape)?;
+        let routers: u32 = shape.grid.iter().flatten().product();
+        let per_block = (shape.tasks / routers.max(1)).max(1);
+        let target = |block: u32| tornado.target(TaskId(block * per_block)).0 / per_block * per_block;
+        Ok(Self { per_block, targets: (0..shape.tasks / per_block).map(target).collect() })
+    }
+
+    /// Returns the first task of the target block of a task.
     fn target(&self, src: TaskId) -> u32 {
-        let first = src.0 / self.per_group * self.per_group;
-        ((u64::from(first) + u64::from(self.offset)) % u64::from(self.tasks)) as u32
+        self.targets[(src.0 / self.per_block) as usize]
     }
 }
 
@@ -63,11 +93,11 @@ impl Pattern for Adversarial {
     }
 
     fn destination(&self, src: TaskId, draw: &mut dyn Draw) -> TaskId {
-        TaskId(self.target(src) + draw.below(self.per_group))
+        TaskId(self.target(src) + draw.below(self.per_block))
     }
 
     fn shares(&self, src: TaskId) -> Shares {
         let first = self.target(src);
-        Shares::of_even(first..first + self.per_group, 1.0 / f64::from(self.per_group), None)
+        Shares::of_even(first..first + self.per_block, 1.0 / f64::from(self.per_block), None)
     }
 }

@@ -25,6 +25,11 @@ impl Permutation {
         }
         Ok(Self { kind, to })
     }
+
+    /// Returns the destination of a task.
+    pub(crate) fn target(&self, src: TaskId) -> TaskId {
+        TaskId(self.to[src.index()])
+    }
 }
 
 impl Pattern for Permutation {
@@ -37,11 +42,11 @@ impl Pattern for Permutation {
     }
 
     fn destination(&self, src: TaskId, _draw: &mut dyn Draw) -> TaskId {
-        TaskId(self.to[src.index()])
+        self.target(src)
     }
 
     fn shares(&self, src: TaskId) -> Shares {
-        let to = self.sends(src).then(|| (TaskId(self.to[src.index()]), 1.0));
+        let to = self.sends(src).then(|| (self.target(src), 1.0));
         Shares::of_single(to.into_iter().collect())
     }
 }

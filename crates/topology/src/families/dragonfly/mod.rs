@@ -213,6 +213,6 @@ impl Topology for Dragonfly {
     }
 
     fn views(&self) -> Views<'_> {
-        Views { groups: Some(self), ..Views::default() }
+        Views { groups: Some(self), node_groups: Some(self.size().g), ..Views::default() }
     }
 }
