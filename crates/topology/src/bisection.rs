@@ -6,8 +6,9 @@
 //! value of `y L y / y y` over all y orthogonal to w (Fiedler 1973 for equal w). With an odd number of routers of equal
 //! w, one half has one router more, and the bound is `(m^2 - 1) l / (4 m)`.
 //!
-//! The cut starts from the halves that the minimizing y sorts apart, and those of the routers' numbers, and is improved by passes of exchanges of one router
-//! of each side (Kernighan and Lin 1970). Nothing is drawn at random: a network has one result.
+//! The cut starts from the halves that the minimizing y sorts apart, and those of the routers' numbers, and is improved
+//! by passes of exchanges of one router of each side (Kernighan and Lin 1970). Nothing is drawn at random: a network
+//! has one result.
 
 use units::{PortId, RouterId};
 

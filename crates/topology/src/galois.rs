@@ -51,7 +51,7 @@ impl Field {
             }
             exponents[power as usize] = exponent;
             powers.push(power);
-            // x times the power: its highest coefficient stands for so many times the polynomial.
+            // x times the power: each unit of its highest coefficient adds the polynomial.
             let (high, low) = (power / (q / p), power % (q / p));
             power = low * p;
             for _ in 0..high {

@@ -1,10 +1,10 @@
 //! Dimension-order routing on tori and meshes: one dimension at a time, each the shorter way round.
 //!
-//! A mesh needs one class of virtual channels, since the order of the dimensions orders its channels. A ring (a dimension
-//! that wraps) is a cycle by itself and has two classes (Dally and Seitz 1987): its *dateline* is the link between the last router
-//! and router 0, in either direction. A packet uses class 0 as long as the dateline is ahead of it in the current
-//! dimension, including the dateline's own link, and class 1 otherwise, so from the start if it never crosses it. So
-//! class 1 never uses the dateline's link, and class 0 leads to class 1 and never the reverse.
+//! A mesh needs one class of virtual channels, since the order of the dimensions orders its channels. A ring (a
+//! dimension that wraps) is a cycle by itself and has two classes (Dally and Seitz 1987): its *dateline* is the link
+//! between the last router and router 0, in either direction. A packet uses class 0 as long as the dateline is ahead of
+//! it in the current dimension, including the dateline's own link, and class 1 otherwise, so from the start if it never
+//! crosses it. So class 1 never uses the dateline's link, and class 0 leads to class 1 and never the reverse.
 
 use std::borrow::Cow;
 

@@ -9,8 +9,8 @@
 //! Numbering, for L leaves and S spines of each of G groups, and n nodes on each leaf:
 //!
 //! - Router `g (L + S) + i` is leaf i of group g for i below L, and spine i - L otherwise.
-//! - Node x is attached to port `x mod n` of leaf `x / n mod L` of group `x / n / L`. A leaf's wires follow, in the order
-//!   of the spines. A spine's ports are first those to the leaves.
+//! - Node x is attached to port `x mod n` of leaf `x / n mod L` of group `x / n / L`. A leaf's wires follow, in the
+//!   order of the spines. A spine's ports are first those to the leaves.
 //! - The global wires of a group are numbered by the other group, in ascending order, then from 0 to K - 1. Wire w of a
 //!   group is at spine `w mod S`.
 //!

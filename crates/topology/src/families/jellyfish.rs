@@ -6,8 +6,8 @@
 //! to it, and it is wired to both. (If two routers that are wired to each other have one free port each, each is wired
 //! to an end of such a wire.) A graph that is not connected is drawn anew.
 //!
-//! Numbering: node x is attached to port `x mod n` of router `x / n`. The wires' ports follow, in ascending order of the
-//! peer. No two wires are parallel. The graph depends on the keys only, and not on the seed of the experiment.
+//! Numbering: node x is attached to port `x mod n` of router `x / n`. The wires' ports follow, in ascending order of
+//! the peer. No two wires are parallel. The graph depends on the keys only, and not on the seed of the experiment.
 //!
 //! The diameter is found by search. No closed form of the bisection is known.
 

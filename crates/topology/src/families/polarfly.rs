@@ -8,11 +8,11 @@
 //! - Router 0 is (0, 0, 1), router `1 + z` is (0, 1, z), and router `1 + q + y q + z` is (1, y, z): q^2 + q + 1 in all.
 //! - A router has q + 1 wires, but q if its product with itself is 0: this is so for q + 1 routers. There are
 //!   q (q + 1)^2 / 2 wires.
-//! - Any two routers are at most 2 channels apart, and have exactly one path of two channels or fewer. No closed form of
-//!   the bisection is known.
+//! - Any two routers are at most 2 channels apart, and have exactly one path of two channels or fewer. No closed form
+//!   of the bisection is known.
 //!
-//! Numbering: node x is attached to port `x mod n` of router `x / n`. The wires' ports follow, in ascending order of the
-//! peer.
+//! Numbering: node x is attached to port `x mod n` of router `x / n`. The wires' ports follow, in ascending order of
+//! the peer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -9,8 +9,8 @@
 //! - With p nodes on each router and D dimensions, node x is attached to port `2D + x mod p` of router `x / p`.
 //!
 //! A dimension of size 2 that wraps has two parallel wires between its two routers, each from one router's plus port to
-//! the other's minus port; without a wrap it has one wire. A dimension of size 1 would have channels from a router to itself
-//! and is refused.
+//! the other's minus port; without a wrap it has one wire. A dimension of size 1 would have channels from a router to
+//! itself and is refused.
 //!
 //! The bisection separates the routers into halves (one has one router more if their number is odd) and cuts the wires
 //! between them. With sizes in falling order, of which the e-th is the first even one (or the last), it cuts `sum over
