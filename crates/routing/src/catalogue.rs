@@ -10,8 +10,9 @@ use topology::{Topology, TopologySpec, View};
 use units::KeyError;
 
 use crate::Routing;
+use crate::algorithms::detours::{ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec, has_detours};
 use crate::algorithms::dimension_order::DimensionOrderSpec;
-use crate::algorithms::dragonfly::{MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec};
+use crate::algorithms::dragonfly::MinimalSpec;
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use crate::algorithms::planes::PlanesRouting;
@@ -45,17 +46,17 @@ pub enum RoutingSpec {
     #[serde(alias = "valiant-restricted")]
     #[schemars(extend("x-aliases" = ["valiant-restricted"]))]
     ValiantGroup(ValiantGroupSpec),
-    /// Dragonflies: Valiant routing by way of a random router.
+    /// All topologies but trees: Valiant routing by way of a random router.
     #[serde(alias = "valiant-any")]
     #[schemars(extend("x-aliases" = ["valiant-any"]))]
     ValiantNode(ValiantNodeSpec),
-    /// Dragonflies: directly or by a detour, by the queues of the source's router.
+    /// All topologies but trees: directly or by a detour, by the queues of the source's router.
     #[serde(alias = "ugal")]
     #[schemars(extend("x-aliases" = ["ugal"]))]
     UgalL(UgalLSpec),
     /// Dragonflies: directly or by a detour, by the queues of the source group's global channels.
     UgalG(UgalGSpec),
-    /// Dragonflies: as ugal-l, decided again at every router of the source's group.
+    /// All topologies but trees: as ugal-l, decided again at the next router.
     Par(ParSpec),
     /// Any topology: up and down the levels of a breadth-first search (up*/down*); one class of virtual channels.
     UpDown(UpDownSpec),
@@ -115,19 +116,24 @@ impl RoutingSpec {
         }
     }
 
-    /// Returns the view that the algorithm requires of a topology. `None`: it fits all.
-    pub fn view(&self) -> Option<View> {
+    /// Returns the view that the algorithm requires of a topology. `None`: it requires none.
+    fn view(&self) -> Option<View> {
         match self {
             Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::DModK(_) => Some(View::Hierarchy),
             Self::DimensionOrder(_) | Self::MinimalAdaptive(_) => Some(View::Grid),
-            Self::Minimal(_)
-            | Self::ValiantGroup(_)
-            | Self::ValiantNode(_)
+            Self::Minimal(_) | Self::ValiantGroup(_) | Self::UgalG(_) => Some(View::Groups),
+            Self::ValiantNode(_)
             | Self::UgalL(_)
-            | Self::UgalG(_)
-            | Self::Par(_) => Some(View::Groups),
-            Self::ShortestPath(_) | Self::UpDown(_) | Self::Table(_) => None,
+            | Self::Par(_)
+            | Self::ShortestPath(_)
+            | Self::UpDown(_)
+            | Self::Table(_) => None,
         }
+    }
+
+    /// Returns whether packets may go by way of any router, so that the topology needs to have detours.
+    fn takes_detours(&self) -> bool {
+        matches!(self, Self::ValiantNode(_) | Self::UgalL(_) | Self::Par(_))
     }
 
     /// Returns whether packets never cross more channels than `Topology::distance` counts.
@@ -162,7 +168,7 @@ impl RoutingSpec {
 
     /// Returns whether the algorithm is made for a topology.
     pub fn fits(&self, topology: &dyn Topology) -> bool {
-        topology.views().has(self.view())
+        topology.views().has(self.view()) && (!self.takes_detours() || has_detours(topology))
     }
 
     /// Builds the routing of a topology. Paths of files are relative to the working directory.
@@ -183,16 +189,19 @@ impl RoutingSpec {
             let routing = self.build_in(&**plane, base)?;
             return Ok(Arc::new(PlanesRouting::new(routing, &**plane)));
         }
+        if !self.fits(topology) {
+            return Err(self.misfit(topology));
+        }
         let tree = || views.hierarchy.ok_or_else(|| self.misfit(topology));
         let grid = || views.grid.ok_or_else(|| self.misfit(topology));
         let groups = || views.groups.ok_or_else(|| self.misfit(topology));
         Ok(match self {
             Self::Minimal(spec) => Arc::new(spec.build(groups()?)?),
             Self::ValiantGroup(spec) => Arc::new(spec.build(groups()?)?),
-            Self::ValiantNode(spec) => Arc::new(spec.build(groups()?)?),
-            Self::UgalL(spec) => Arc::new(spec.build(groups()?)?),
-            Self::UgalG(spec) => Arc::new(spec.build(groups()?)?),
-            Self::Par(spec) => Arc::new(spec.build(groups()?)?),
+            Self::ValiantNode(spec) => spec.build(topology)?,
+            Self::UgalL(spec) => spec.build(topology)?,
+            Self::UgalG(spec) => spec.build(topology)?,
+            Self::Par(spec) => spec.build(topology)?,
             Self::AdaptiveUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::RandomUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::DModK(spec) => Arc::new(spec.build(tree()?)),
@@ -225,14 +234,20 @@ impl RoutingSpec {
     fn misfit(&self, topology: &dyn Topology) -> KeyError {
         let fitting: Vec<String> =
             Self::all().iter().filter(|spec| spec.fits(topology)).map(|spec| format!("\"{}\"", spec.kind())).collect();
+        let kind = topology.kind();
+        let misfit = if self.takes_detours() && topology.views().hierarchy.is_some() {
+            format!("takes detours, and no detour is useful in a tree, such as this {kind}")
+        } else if self.takes_detours() {
+            format!("takes detours by way of other routers, and a {kind} has none")
+        } else {
+            let kinds: Vec<&str> = self.view().into_iter().flat_map(TopologySpec::kinds_with).collect();
+            format!("is for topologies of kind {}, not {kind}", kinds.join(" and "))
+        };
         let message = format!(
-            "routing \"{}\" is for topologies of kind {}, not {}; for {}: {}{}",
+            "routing \"{}\" {misfit}; for {kind}: {}{}",
             self.kind(),
-            self.view().into_iter().flat_map(TopologySpec::kinds_with).collect::<Vec<_>>().join(" and "),
-            topology.kind(),
-            topology.kind(),
             fitting.join(", "),
-            self.instead(topology),
+            self.instead(topology)
         );
         KeyError::new("kind", message)
     }

@@ -235,6 +235,11 @@ pub trait Routing: Debug + Send + Sync {
     fn with_waypoint(&self, state: RouteState, _waypoint: u32) -> RouteState {
         state
     }
+    /// Returns a state in which a packet that has reached its waypoint goes on as it does in its own: one for all
+    /// waypoints, so that the check need not follow the packets of each apart.
+    fn behind_waypoint(&self, state: RouteState) -> RouteState {
+        state
+    }
     /// Returns the states in which packets start, apart from waypoints.
     fn initial_states(&self) -> Vec<RouteState> {
         vec![RouteState::default()]

@@ -124,6 +124,7 @@ pub(crate) enum Aim {
 }
 
 /// Channels of a topology and their ends, in flat arrays that all walks read.
+#[derive(Debug)]
 pub(crate) struct Wiring {
     pub channels: Channels,
     /// Ends, by output channel.
@@ -298,9 +299,15 @@ impl<'a> Walk<'a> {
     fn weigh(&mut self, stop: usize, hop: &Hop) -> Result<(), RoutingContractError> {
         let router = self.stops[stop].router;
         for state in self.routing.candidate_states(router, hop) {
-            if matches!(self.aim, Aim::Straight(_)) && self.routing.current_waypoint(router, state).is_some() {
-                self.turns.push((stop as u32, state));
-                continue;
+            // The waypoint of a state stands for all. If it is this router, any other says that packets turn.
+            let is_ahead = |state| self.routing.current_waypoint(router, state).is_some();
+            let others = (0..2).map(|waypoint| self.routing.with_waypoint(state, waypoint));
+            if let Some(ahead) = others.filter(|_| matches!(self.aim, Aim::Straight(_))).find(|&state| is_ahead(state))
+            {
+                self.turns.push((stop as u32, ahead));
+                if is_ahead(state) {
+                    continue;
+                }
             }
             let mut taken = Hop { state, ..*hop };
             let route = self.routing.route(router, &mut taken);

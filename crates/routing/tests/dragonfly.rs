@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::common::{assert_near, bound, build, check_all, lopsided};
-use routing::algorithms::dragonfly::{
-    DetourKind, IntraGroup, MinimalSpec, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec,
-};
-use routing::{Routing, RoutingSpec, channel_loads, dependency_cycle, follow_packets};
+use crate::common::{Folded, assert_near, bound, build, check_all, lopsided};
+use routing::algorithms::detours::{DetourKind, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec};
+use routing::algorithms::dragonfly::{IntraGroup, MinimalSpec};
+use routing::{RoutingSpec, channel_loads, dependency_cycle, follow_packets};
 use testkit::routing::{Traffic, paths, permutation, uniform};
+use topology::Topology;
 use topology::families::dragonfly::{Arrangement, Dragonfly, DragonflySpec, GroupKind};
-use topology::{ChannelClass, Topology};
 use units::{NodeId, Time};
 
 const ARRANGEMENTS: [Arrangement; 3] = [Arrangement::Palmtree, Arrangement::Absolute, Arrangement::Circulant];
@@ -174,63 +173,6 @@ fn the_full_scale_is_proven_free_of_deadlock_on_every_arrangement() {
             let routing = build(spec, &network);
             assert_eq!(dependency_cycle(&network, &*routing).unwrap(), None, "{routing:?}");
         }
-    }
-}
-
-/// Routing whose classes of virtual channels are folded into fewer.
-#[derive(Debug)]
-struct Folded(Arc<dyn Routing>, u8);
-
-impl Routing for Folded {
-    fn kind(&self) -> &'static str {
-        "folded"
-    }
-    fn classes(&self) -> u8 {
-        self.0.classes()
-    }
-    fn classes_on(&self, class: ChannelClass) -> u8 {
-        self.0.classes_on(class)
-    }
-    fn adaptive(&self) -> bool {
-        self.0.adaptive()
-    }
-    fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(routing::RouteState, f64)> {
-        self.0.initial_distribution(src, dst)
-    }
-    fn route(&self, at: units::RouterId, hop: &mut routing::Hop) -> routing::Route {
-        let mut route = self.0.route(at, hop);
-        route.vc_class.0 = route.vc_class.0.min(self.1);
-        route
-    }
-    fn candidates(&self, at: units::RouterId, hop: &routing::Hop) -> [routing::PathOption; 2] {
-        self.0.candidates(at, hop)
-    }
-    fn port_lists(&self) -> &[units::PortId] {
-        self.0.port_lists()
-    }
-    fn uses_input_port(&self) -> bool {
-        false
-    }
-    fn same_for_router(&self) -> bool {
-        true
-    }
-    fn waypoints(&self) -> u32 {
-        self.0.waypoints()
-    }
-    fn current_waypoint(&self, at: units::RouterId, state: routing::RouteState) -> Option<u32> {
-        self.0.current_waypoint(at, state)
-    }
-    fn with_waypoint(&self, state: routing::RouteState, waypoint: u32) -> routing::RouteState {
-        self.0.with_waypoint(state, waypoint)
-    }
-    fn initial_states(&self) -> Vec<routing::RouteState> {
-        self.0.initial_states()
-    }
-    fn minimal(&self) -> bool {
-        false
-    }
-    fn max_routers(&self) -> u32 {
-        self.0.max_routers()
     }
 }
 

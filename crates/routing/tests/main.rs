@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod common;
+mod detours;
 mod dragonfly;
 mod fat_tree;
 mod faults;

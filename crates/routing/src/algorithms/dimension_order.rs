@@ -14,7 +14,7 @@ use topology::Topology;
 use topology::views::Grid;
 use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass};
 
-use crate::{FlowSet, Hop, Representative, Route, RouteState, Routing, Symmetry};
+use crate::{Choice, FlowSet, Hop, Representative, Route, RouteState, Routing, Symmetry};
 
 /// Tori and meshes: dimension-order routing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -167,6 +167,22 @@ impl DimensionOrder {
         // Counts through the subsets of the bits.
         let next = move |&bits: &u32| (bits != tied).then(|| (bits | !tied).wrapping_add(1) & tied);
         std::iter::successors(Some(0), next).map(RouteState)
+    }
+
+    /// Returns the next hop to another router. Where both directions are equally far, the router draws one, so that the
+    /// packet carries no tie breaks.
+    ///
+    /// Both directions then use class 0, although only one of them leads past the dateline. The other packets leave
+    /// class 0 with the next hop, so that their hop adds no dependency between channels of class 0.
+    #[inline]
+    pub(super) fn toward(&self, at: RouterId, target: RouterId) -> Route {
+        let (here, there) = (self.routers[at.index()], self.routers[target.index()]);
+        let leg = &self.leg_of_bit[(here ^ there).trailing_zeros() as usize & 63];
+        let (here, there) = (leg.coordinate(here), leg.coordinate(there));
+        if leg.wraps && 2 * here.abs_diff(there) == leg.size {
+            return Route::range(PortId(leg.plus), 2, VcClass(0), Choice::Random);
+        }
+        leg.step(here, there, false)
     }
 
     /// Returns the directions that lead nearer, two bits for each dimension: plus, and minus. Both are set if they are

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use topology::Topology;
 use units::{KeyError, PortId, RouterId, VcClass};
 
-use super::tables::{RouteTable, TableBuilder, UNREACHED, distances, in_parts, ports_to};
+use super::tables::{Neighbours, RouteTable, TableBuilder, UNREACHED, in_parts, search};
 use crate::{Choice, Hop, Route, Routing};
 
 /// Largest number of classes that a routing may need: the largest number of virtual channels of a router.
-const MAX_CLASSES: u32 = 64;
+pub(super) const MAX_CLASSES: u32 = 64;
 
 /// Any topology: shortest paths from tables computed by breadth-first search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -68,36 +68,42 @@ impl ShortestPathSpec {
     /// If routers cannot reach one another, if `vc_rule = "hops"` needs more than 64 classes, or if the table would
     /// be larger than 1 GiB.
     pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + 'static, KeyError> {
-        let mut table = TableBuilder::new(topology, "shortest-path", self.ties.choice())?;
-        let mut diameter = 0;
+        let (table, diameter) = self.table(topology, "shortest-path")?;
+        Ok(ShortestPath {
+            table,
+            adaptive: self.ties == TieRule::LeastLoaded,
+            classes: self.classes(diameter)?,
+            max_routers: diameter + 1,
+        })
+    }
+
+    /// Returns the table of a routing of some kind, and the largest distance between routers with nodes.
+    ///
+    /// # Errors
+    /// If routers cannot reach one another, or if the table would be larger than 1 GiB.
+    pub(super) fn table(&self, topology: &dyn Topology, kind: &str) -> Result<(RouteTable, u32), KeyError> {
+        let mut table = TableBuilder::new(topology, kind, self.ties.choice())?;
+        let (wires, mut diameter, mut ports) = (Neighbours::new(topology), 0, Vec::new());
+        let most = if self.ties == TieRule::First { 1 } else { usize::MAX };
         for (column, target) in table.targets().to_vec().into_iter().enumerate() {
             // Wiring is reciprocal, so that the distances from the target equal the distances to it.
-            let distances = distances(topology, target, |_, _, _| true);
+            let distances = search(wires.routers(), target, |at| wires.of(at).iter().map(|&(_, next)| next));
             for (router, &distance) in (0..).map(RouterId).zip(&distances).filter(|(_, distance)| **distance > 0) {
                 if table.has_nodes(router) {
                     diameter = diameter.max(distance);
                 }
                 // A router that no packet can be at needs no route.
                 if distance != UNREACHED {
-                    let ports = self.nearer_ports(topology, router, &distances);
-                    table.set(router, column, ports, self.class(distance));
+                    let nearer = wires.of(router).iter().filter(|(_, next)| distances[next.index()] < distance);
+                    ports.clear();
+                    ports.extend(nearer.map(|&(port, _)| port).take(most));
+                    table.set(router, column, &ports, self.class(distance));
                 } else if table.has_nodes(router) {
                     return Err(in_parts(router, target));
                 }
             }
         }
-        let adaptive = self.ties == TieRule::LeastLoaded;
-        Ok(ShortestPath {
-            table: table.finish()?,
-            adaptive,
-            classes: self.classes(diameter)?,
-            max_routers: diameter + 1,
-        })
-    }
-
-    fn nearer_ports(&self, topology: &dyn Topology, router: RouterId, distances: &[u32]) -> Vec<PortId> {
-        let nearer = |next: RouterId| distances[next.index()] < distances[router.index()];
-        ports_to(topology, router, nearer, self.ties != TieRule::First)
+        Ok((table.finish()?, diameter))
     }
 
     /// Returns the class of a hop that reduces the distance by one, from `distance`.

@@ -12,18 +12,19 @@ const MAX_ENTRIES: u64 = 1 << 28;
 
 /// Router, column and port by which packets for a node leave the network.
 #[derive(Clone, Copy, Debug)]
-struct Destination {
-    router: RouterId,
+pub(super) struct Destination {
+    pub router: RouterId,
     /// Column of the router in the table.
-    column: u32,
-    port: PortId,
+    pub column: u32,
+    pub port: PortId,
 }
 
 /// Routes from each router to each router that has nodes.
 #[derive(Debug)]
 pub(super) struct RouteTable {
     destinations: Vec<Destination>,
-    columns: usize,
+    /// Routers that have nodes, by column.
+    targets: Vec<RouterId>,
     /// By router and column: an index into `routes`.
     table: Vec<u32>,
     /// Distinct routes.
@@ -39,8 +40,31 @@ impl RouteTable {
         if destination.router == at {
             return Route::only(destination.port, VcClass(0));
         }
-        let index = self.table[at.index() * self.columns + destination.column as usize];
+        self.toward(at, destination.column)
+    }
+
+    /// Returns the next hop to another router, the one of a column.
+    #[inline]
+    pub fn toward(&self, at: RouterId, column: u32) -> Route {
+        let index = self.table[at.index() * self.targets.len() + column as usize];
         self.routes[index as usize]
+    }
+
+    /// Returns whether the table has a route from a router to that of a column.
+    pub fn leads(&self, at: RouterId, column: u32) -> bool {
+        self.table[at.index() * self.targets.len() + column as usize] != u32::MAX
+    }
+
+    /// Returns the router, column and port of a node.
+    #[inline]
+    pub fn destination(&self, node: NodeId) -> Destination {
+        self.destinations[node.index()]
+    }
+
+    /// Returns the routers that have nodes, by column.
+    #[inline]
+    pub fn targets(&self) -> &[RouterId] {
+        &self.targets
     }
 
     /// Returns the ports of the routes that are not consecutive.
@@ -53,13 +77,17 @@ impl RouteTable {
 pub(super) struct TableBuilder {
     made: RouteTable,
     choice: Choice,
-    /// Routers that have nodes, by column.
-    targets: Vec<RouterId>,
     has_nodes: Vec<bool>,
-    /// Index in `routes` of each set of ports and class.
-    known: BTreeMap<(Vec<PortId>, VcClass), u32>,
-    /// Begin of each set of ports in `lists`.
-    listed: BTreeMap<Vec<PortId>, u32>,
+    /// Routes by their ports.
+    known: BTreeMap<Vec<PortId>, KnownPorts>,
+}
+
+/// Routes by equal ports.
+struct KnownPorts {
+    /// Route of class 0.
+    route: Route,
+    /// Index in `routes` by class, or `u32::MAX`.
+    routes: Vec<u32>,
 }
 
 impl TableBuilder {
@@ -81,15 +109,14 @@ impl TableBuilder {
         for target in &targets {
             has_nodes[target.index()] = true;
         }
-        let columns = targets.len();
-        let table = vec![u32::MAX; routers * columns];
-        let made = RouteTable { destinations, columns, table, routes: Vec::new(), lists: Vec::new() };
-        Ok(Self { made, choice, targets, has_nodes, known: BTreeMap::new(), listed: BTreeMap::new() })
+        let table = vec![u32::MAX; routers * targets.len()];
+        let made = RouteTable { destinations, targets, table, routes: Vec::new(), lists: Vec::new() };
+        Ok(Self { made, choice, has_nodes, known: BTreeMap::new() })
     }
 
     /// Returns the routers that have nodes, each of which has a column.
     pub fn targets(&self) -> &[RouterId] {
-        &self.targets
+        &self.made.targets
     }
 
     /// Returns whether a router has nodes.
@@ -98,8 +125,8 @@ impl TableBuilder {
     }
 
     /// Sets the route of a router to a column's router. `ports` is non-empty and in ascending order.
-    pub fn set(&mut self, router: RouterId, column: usize, ports: Vec<PortId>, class: VcClass) {
-        self.made.table[router.index() * self.made.columns + column] = self.route_index(ports, class);
+    pub fn set(&mut self, router: RouterId, column: usize, ports: &[PortId], class: VcClass) {
+        self.made.table[router.index() * self.made.targets.len() + column] = self.route_index(ports, class);
     }
 
     /// Returns the table, or an error if the lists of ports are too long.
@@ -111,33 +138,35 @@ impl TableBuilder {
         Ok(self.made)
     }
 
-    fn route_index(&mut self, ports: Vec<PortId>, class: VcClass) -> u32 {
-        let key = (ports, class);
-        if let Some(&known) = self.known.get(&key) {
-            return known;
+    fn route_index(&mut self, ports: &[PortId], class: VcClass) -> u32 {
+        let place = usize::from(class.0);
+        match self.known.get_mut(ports) {
+            Some(known) if known.routes.get(place).is_some_and(|&index| index != u32::MAX) => known.routes[place],
+            Some(known) => {
+                known.routes.resize(known.routes.len().max(place + 1), u32::MAX);
+                known.routes[place] = self.made.routes.len() as u32;
+                let mut route = known.route;
+                route.vc_class = class;
+                self.made.routes.push(route);
+                known.routes[place]
+            }
+            None => {
+                let route = self.new_route(ports);
+                self.known.insert(ports.to_vec(), KnownPorts { route, routes: Vec::new() });
+                self.route_index(ports, class)
+            }
         }
-        let index = self.made.routes.len() as u32;
-        let ports = &key.0;
-        let count = ports.len() as u16;
-        let route = if ports.windows(2).any(|pair| pair[1].0 != pair[0].0 + 1) {
-            Route::listed(self.list(ports), count, class, self.choice)
-        } else {
-            Route::range(ports[0], count, class, self.choice)
-        };
-        self.made.routes.push(route);
-        self.known.insert(key, index);
-        index
     }
 
-    /// Returns the begin of these ports in `lists`, and adds them if they are new.
-    fn list(&mut self, ports: &[PortId]) -> u32 {
-        if let Some(&listed) = self.listed.get(ports) {
-            return listed;
+    /// Returns a route by ports that no other route has, of class 0.
+    fn new_route(&mut self, ports: &[PortId]) -> Route {
+        let (count, class) = (ports.len() as u16, VcClass(0));
+        if ports.windows(2).all(|pair| pair[1].0 == pair[0].0 + 1) {
+            return Route::range(ports[0], count, class, self.choice);
         }
         let first = self.made.lists.len() as u32;
         self.made.lists.extend_from_slice(ports);
-        self.listed.insert(ports.to_vec(), first);
-        first
+        Route::listed(first, count, class, self.choice)
     }
 }
 
@@ -166,6 +195,34 @@ pub(crate) fn neighbours(topology: &dyn Topology, router: RouterId) -> impl Iter
     })
 }
 
+/// Neighbours of all routers, in flat arrays.
+pub(super) struct Neighbours {
+    /// First neighbour of each router, followed by the number of all.
+    first: Vec<u32>,
+    all: Vec<(PortId, RouterId)>,
+}
+
+impl Neighbours {
+    pub fn new(topology: &dyn Topology) -> Self {
+        let mut made = Self { first: vec![0], all: Vec::new() };
+        for router in (0..topology.routers()).map(RouterId) {
+            made.all.extend(neighbours(topology, router));
+            made.first.push(made.all.len() as u32);
+        }
+        made
+    }
+
+    /// Returns the number of routers.
+    pub fn routers(&self) -> u32 {
+        self.first.len() as u32 - 1
+    }
+
+    /// Returns the routers that a router is wired to, with the ports, in the order of ports.
+    pub fn of(&self, router: RouterId) -> &[(PortId, RouterId)] {
+        &self.all[self.first[router.index()] as usize..self.first[router.index() + 1] as usize]
+    }
+}
+
 /// Distance of an unreachable router.
 pub(crate) const UNREACHED: u32 = u32::MAX;
 
@@ -175,13 +232,25 @@ pub(crate) fn distances(
     start: RouterId,
     may: impl Fn(RouterId, PortId, RouterId) -> bool,
 ) -> Vec<u32> {
-    let mut distances = vec![UNREACHED; topology.routers() as usize];
+    let may = &may;
+    search(topology.routers(), start, |router| {
+        neighbours(topology, router).filter(move |&(port, next)| may(router, port, next)).map(|(_, next)| next)
+    })
+}
+
+/// Returns the distances of `routers` routers from one, by the steps from each router to its next ones.
+pub(super) fn search<I: Iterator<Item = RouterId>>(
+    routers: u32,
+    start: RouterId,
+    steps: impl Fn(RouterId) -> I,
+) -> Vec<u32> {
+    let mut distances = vec![UNREACHED; routers as usize];
     distances[start.index()] = 0;
     let mut queue = std::collections::VecDeque::from([start]);
-    let mut left = topology.routers() - 1;
+    let mut left = routers - 1;
     while let Some(router) = queue.pop_front().filter(|_| left > 0) {
-        for (port, next) in neighbours(topology, router) {
-            if distances[next.index()] == UNREACHED && may(router, port, next) {
+        for next in steps(router) {
+            if distances[next.index()] == UNREACHED {
                 distances[next.index()] = distances[router.index()] + 1;
                 left -= 1;
                 queue.push_back(next);

@@ -51,7 +51,7 @@ impl UpDownSpec {
                     longest = longest.max(hops);
                 }
                 if hops != UNREACHED {
-                    table.set(router, column, self.ports(topology, &levels, &hops_left, router), VcClass(0));
+                    table.set(router, column, &self.ports(topology, &levels, &hops_left, router), VcClass(0));
                 } else if table.has_nodes(router) {
                     return Err(in_parts(router, target));
                 }

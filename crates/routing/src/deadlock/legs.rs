@@ -208,7 +208,8 @@ impl<'a> Joints<'a> {
         let mut at: Vec<(u32, u32)> = Vec::new();
         for (number, stop) in (0..).zip(&walk.stops).filter(|(_, stop)| walk.ends_at(stop)) {
             at.push((number, found.ends.len() as u32));
-            found.ends.push(Joint { router: stop.router, state: stop.state, to_waypoint: false });
+            let state = self.routing.behind_waypoint(stop.state);
+            found.ends.push(Joint { router: stop.router, state, to_waypoint: false });
         }
         for &(stop, state) in &walk.turns {
             at.push((stop, found.ends.len() as u32));
@@ -218,9 +219,12 @@ impl<'a> Joints<'a> {
             return found;
         }
         at.sort_unstable();
+        // By stop, the place of its first end: most stops have none.
+        let mut first = vec![NONE; walk.stops.len()];
+        at.iter().enumerate().rev().for_each(|(place, &(stop, _))| first[stop as usize] = place as u32);
         let of_stop = |stop: u32| {
-            let first = at.partition_point(|&(end, _)| end < stop);
-            at[first..].iter().take_while(move |&&(end, _)| end == stop).map(|&(_, end)| end)
+            let ends = at.get(first[stop as usize] as usize..).unwrap_or_default();
+            ends.iter().take_while(move |&&(end, _)| end == stop).map(|&(_, end)| end)
         };
         for &(joint, stop) in entered {
             found.passages.extend(of_stop(stop).map(|end| (joint as u32, end)));

@@ -31,6 +31,11 @@ pub fn mesh(dims: &[u64], nodes_per_router: u64) -> Arc<dyn Topology> {
     TopologySpec::Mesh(GridSpec::new(dims, nodes_per_router)).build(Path::new(".")).unwrap()
 }
 
+/// Returns the topology of a shorthand.
+pub fn named(shorthand: &str) -> Arc<dyn Topology> {
+    shorthand.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap()
+}
+
 pub fn single_switch(ports: u64) -> Arc<dyn Topology> {
     TopologySpec::SingleSwitch(SingleSwitchSpec { ports }).build(Path::new(".")).unwrap()
 }
@@ -156,6 +161,63 @@ impl Routing for OnOneClass {
     }
     fn minimal(&self) -> bool {
         self.0.minimal()
+    }
+    fn max_routers(&self) -> u32 {
+        self.0.max_routers()
+    }
+}
+
+/// Routing whose classes of virtual channels are folded into fewer.
+#[derive(Debug)]
+pub struct Folded(pub Arc<dyn Routing>, pub u8);
+
+impl Routing for Folded {
+    fn kind(&self) -> &'static str {
+        "folded"
+    }
+    fn classes(&self) -> u8 {
+        self.0.classes()
+    }
+    fn classes_on(&self, class: topology::ChannelClass) -> u8 {
+        self.0.classes_on(class)
+    }
+    fn adaptive(&self) -> bool {
+        self.0.adaptive()
+    }
+    fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(routing::RouteState, f64)> {
+        self.0.initial_distribution(src, dst)
+    }
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let mut route = self.0.route(at, hop);
+        route.vc_class.0 = route.vc_class.0.min(self.1);
+        route
+    }
+    fn candidates(&self, at: RouterId, hop: &Hop) -> [routing::PathOption; 2] {
+        self.0.candidates(at, hop)
+    }
+    fn port_lists(&self) -> &[units::PortId] {
+        self.0.port_lists()
+    }
+    fn uses_input_port(&self) -> bool {
+        false
+    }
+    fn same_for_router(&self) -> bool {
+        true
+    }
+    fn waypoints(&self) -> u32 {
+        self.0.waypoints()
+    }
+    fn current_waypoint(&self, at: RouterId, state: routing::RouteState) -> Option<u32> {
+        self.0.current_waypoint(at, state)
+    }
+    fn with_waypoint(&self, state: routing::RouteState, waypoint: u32) -> routing::RouteState {
+        self.0.with_waypoint(state, waypoint)
+    }
+    fn initial_states(&self) -> Vec<routing::RouteState> {
+        self.0.initial_states()
+    }
+    fn minimal(&self) -> bool {
+        false
     }
     fn max_routers(&self) -> u32 {
         self.0.max_routers()

@@ -6,7 +6,7 @@ use topology::views::Groups;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
-use super::memory::Memory;
+use crate::algorithms::detours::Memory;
 use crate::{Choice, Route};
 
 /// Largest number of entries of the table of exits of a dragonfly with several wires between groups: 1 GiB.

@@ -1,14 +1,16 @@
-//! Detours by way of waypoints drawn at the source: the rule that restricts waypoints, and the hops.
+//! Detours of dragonflies: the rule that restricts waypoints, and the hops.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::Topology;
 use topology::views::Groups;
-use units::{Draw, KeyError, NodeId, RouterId};
+use topology::{ChannelClass, Topology};
+use units::{Draw, KeyError, NodeId, PortId, RouterId};
 
 use super::candidates::{Classes, DirectPaths};
-use super::memory::{Memory, Phase};
-use crate::{Hop, Route, RouteState};
+use super::loads;
+use super::representatives::Representatives;
+use crate::algorithms::detours::{Detours, Excluded, Memory, Phase};
+use crate::{Hop, Representative, Route, RouterTraffic};
 
 /// Routing of packets whose destination is in their source's group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,14 +25,14 @@ pub enum IntraGroup {
 
 /// Kind of waypoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waypoints {
+pub(in crate::algorithms) enum Waypoints {
     Groups,
     Routers,
 }
 
 /// Rule that restricts the waypoints of a packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
+pub(in crate::algorithms) struct Rule {
     pub waypoints: Waypoints,
     pub exclude_source: bool,
     pub exclude_destination: bool,
@@ -47,47 +49,35 @@ impl Rule {
         let excluded = Excluded::new(self.exclude_source.then_some(from), self.exclude_destination.then_some(to));
         (excluded.count() < groups).then_some(excluded)
     }
-}
 
-/// At most two groups, in ascending order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Excluded([u32; 2]);
-
-impl Excluded {
-    const NONE: u32 = u32::MAX;
-
-    fn new(one: Option<u32>, other: Option<u32>) -> Self {
-        let (one, other) = (one.unwrap_or(Self::NONE), other.unwrap_or(Self::NONE));
-        let other = if other == one { Self::NONE } else { other };
-        Self([one.min(other), one.max(other)])
-    }
-
-    pub fn count(self) -> u32 {
-        self.0.iter().filter(|&&group| group != Self::NONE).count() as u32
-    }
-
-    pub fn has(self, group: u32) -> bool {
-        self.0.contains(&group)
-    }
-
-    /// Returns the group with a rank among the groups that are not excluded.
-    #[inline]
-    fn other(self, rank: u32) -> u32 {
-        let group = rank + u32::from(rank >= self.0[0]);
-        group + u32::from(group >= self.0[1])
+    /// Returns an error if a key that speaks of groups is not at its default, for a topology without groups.
+    pub fn refuse_without_groups(self, topology: &dyn Topology) -> Result<(), KeyError> {
+        let (key, value) = if self.waypoints == Waypoints::Groups {
+            ("detour", "\"group\"")
+        } else if !self.exclude_source {
+            ("exclude_source_group", "false")
+        } else if !self.exclude_destination {
+            ("exclude_destination_group", "false")
+        } else if self.intra_group != IntraGroup::Minimal {
+            ("intra_group", "\"valiant\"")
+        } else {
+            return Ok(());
+        };
+        let message = format!("`{key}` is {value}, but this {} has no groups: leave `{key}` out", topology.kind());
+        Err(KeyError::new(key, message))
     }
 }
 
-/// Draws waypoints, and routes by way of them: the common part of Valiant routing and the adaptive routings.
+/// Waypoints in groups, and the direct paths to and from them.
 #[derive(Debug)]
-pub(super) struct Detours {
-    pub paths: DirectPaths,
+pub(in crate::algorithms) struct GroupDetours {
+    pub(super) paths: DirectPaths,
     pub rule: Rule,
     /// Number of classes of local channels before the detour begins: 1 if packets may turn to it on their way.
     before: u8,
 }
 
-impl Detours {
+impl GroupDetours {
     /// Creates detours by waypoints of a rule. `before` local classes are for packets that have not turned to the
     /// detour.
     ///
@@ -107,14 +97,6 @@ impl Detours {
     /// Number of classes on global channels.
     pub const GLOBAL_CLASSES: u8 = 2;
 
-    /// Returns the number of waypoints.
-    pub fn waypoints(&self) -> u32 {
-        match self.rule.waypoints {
-            Waypoints::Groups => self.paths.topology.size().g,
-            Waypoints::Routers => self.paths.topology.routers(),
-        }
-    }
-
     fn groups(&self, src: NodeId, dst: NodeId) -> (u32, u32) {
         let group = |node| self.paths.topology.place(self.paths.home(node).0).0;
         (group(src), group(dst))
@@ -126,8 +108,33 @@ impl Detours {
         self.rule.excluded(self.paths.topology.size().g, from, to)
     }
 
-    /// Draws a waypoint. `None`: the packet goes directly.
-    pub fn draw(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> Option<u32> {
+    /// Returns the channel by which a packet leaves the group of a router for another group. `None`: it stays.
+    fn exit(&self, at: RouterId, group: u32) -> Option<(RouterId, PortId)> {
+        (self.paths.topology.place(at).0 != group).then(|| self.paths.exit_channel(at, group))
+    }
+}
+
+impl Detours for GroupDetours {
+    fn classes(&self) -> u8 {
+        self.local_classes()
+    }
+
+    fn classes_on(&self, class: ChannelClass) -> u8 {
+        DirectPaths::classes_on(class, self.local_classes(), Self::GLOBAL_CLASSES)
+    }
+
+    fn port_lists(&self) -> &[PortId] {
+        &self.paths.lists
+    }
+
+    fn waypoints(&self) -> u32 {
+        match self.rule.waypoints {
+            Waypoints::Groups => self.paths.topology.size().g,
+            Waypoints::Routers => self.paths.topology.routers(),
+        }
+    }
+
+    fn draw(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> Option<u32> {
         let excluded = self.excluded(src, dst)?;
         let size = self.paths.topology.size();
         let groups = size.g - excluded.count();
@@ -140,8 +147,7 @@ impl Detours {
         }
     }
 
-    /// Returns all waypoints that may be drawn, all equally likely. `None`: the packet goes directly.
-    pub fn all(&self, src: NodeId, dst: NodeId) -> Option<Vec<u32>> {
+    fn all(&self, src: NodeId, dst: NodeId) -> Option<Vec<u32>> {
         let excluded = self.excluded(src, dst)?;
         let a = self.paths.topology.size().a;
         let group_of = |waypoint: &u32| match self.rule.waypoints {
@@ -151,29 +157,30 @@ impl Detours {
         Some((0..self.waypoints()).filter(|waypoint| !excluded.has(group_of(waypoint))).collect())
     }
 
-    /// Returns the routing state of a packet that sets out for a waypoint.
-    pub fn with_waypoint(&self, waypoint: u32) -> Memory {
+    fn with_waypoint(&self, waypoint: u32) -> Memory {
         Memory::new(Phase::Detour, waypoint, (self.before, 0))
     }
 
-    /// Returns whether a packet is at its waypoint.
     #[inline]
-    pub fn has_arrived(&self, at: RouterId, waypoint: u32) -> bool {
+    fn behind_waypoint(&self) -> Memory {
+        Memory::new(Phase::Direct, 0, (self.paths.classes.behind_second - 1, 1))
+    }
+
+    #[inline]
+    fn has_arrived(&self, at: RouterId, waypoint: u32) -> bool {
         match self.rule.waypoints {
             Waypoints::Groups => self.paths.topology.place(at).0 == waypoint,
             Waypoints::Routers => at.0 == waypoint,
         }
     }
 
-    /// Returns the routing state of a packet that has reached its waypoint.
     #[inline]
-    fn behind_waypoint(&self) -> Memory {
-        Memory::new(Phase::Direct, 0, (self.paths.classes.behind_second - 1, 1))
+    fn is_home(&self, at: RouterId, dst: NodeId) -> bool {
+        self.paths.home(dst).0 == at
     }
 
-    /// Returns the next hop of a packet that goes directly or has a waypoint.
     #[inline]
-    pub fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let mut memory = Memory::of(hop.state);
         let route = if memory.phase() == Phase::Detour && !self.has_arrived(at, memory.waypoint()) {
             match self.rule.waypoints {
@@ -190,20 +197,54 @@ impl Detours {
         route
     }
 
-    /// Returns the waypoint that a packet is on its way to.
-    pub fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
-        let memory = Memory::of(state);
-        (memory.phase() == Phase::Detour && !self.has_arrived(at, memory.waypoint())).then_some(memory.waypoint())
+    fn decided(&self, open: Memory) -> Memory {
+        open.in_phase(Phase::Decided)
     }
 
-    /// Returns the largest number of routers that a packet can traverse, if it sets out for its waypoint after `before`
-    /// channels.
-    pub fn max_routers(&self, before: u32) -> u32 {
+    /// Outside the source's group there is nothing left to decide.
+    fn undecided(&self, decided: Memory) -> Memory {
+        if decided.global() == 0 { decided.in_phase(Phase::Open) } else { decided.direct() }
+    }
+
+    fn lengths(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [u32; 2] {
+        let (paths, home) = (&self.paths, self.paths.home(dst).0);
+        let (entry, before) = match self.rule.waypoints {
+            Waypoints::Groups => paths.entry(at, waypoint),
+            Waypoints::Routers => (RouterId(waypoint), paths.length(at, RouterId(waypoint))),
+        };
+        [paths.length(at, home), before + paths.length(entry, home)]
+    }
+
+    fn probes(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [Option<(RouterId, PortId)>; 2] {
+        let group = |router| self.paths.topology.place(router).0;
+        let by = match self.rule.waypoints {
+            Waypoints::Groups => waypoint,
+            Waypoints::Routers => group(RouterId(waypoint)),
+        };
+        [self.exit(at, group(self.paths.home(dst).0)), self.exit(at, by)]
+    }
+
+    fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
+        let mut packets = Representatives::new(&self.paths, at);
+        packets.valiant(self);
+        if self.before > 0 {
+            packets.undecided(self);
+        }
+        Some(packets.packets())
+    }
+
+    fn max_routers(&self) -> u32 {
         let (out, inside) = (self.paths.longest_exit(), self.paths.topology.group().diameter());
+        // A packet may set out for its waypoint after some channels of its source's group.
+        let before = if self.before > 0 { out - 1 } else { 0 };
         let to_waypoint = match self.rule.waypoints {
             Waypoints::Groups => out,
             Waypoints::Routers => out + inside,
         };
         before + to_waypoint + out + inside + 1
+    }
+
+    fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64> {
+        loads::by_waypoints(self, &traffic.rows)
     }
 }

@@ -9,8 +9,8 @@ use topology::{Channels, Topology};
 use units::RouterId;
 
 use super::candidates::DirectPaths;
-use super::detours::{Detours, Excluded, Waypoints};
-use super::memory::Memory;
+use super::detours::{GroupDetours, Waypoints};
+use crate::algorithms::detours::{Excluded, Memory};
 
 /// Traffic between routers: by source, destinations and amounts.
 type Rows = [Vec<(RouterId, f64)>];
@@ -85,7 +85,7 @@ fn go(paths: &DirectPaths, channels: &Channels, load: &mut [f64], mut leg: Leg) 
 }
 
 /// Returns the loads of a traffic that goes by way of waypoints, by channel.
-pub(super) fn by_waypoints(detours: &Detours, rows: &Rows) -> Vec<f64> {
+pub(super) fn by_waypoints(detours: &GroupDetours, rows: &Rows) -> Vec<f64> {
     let parted = Parted::new(detours, rows);
     let paths = &detours.paths;
     let mut load = direct(paths, &parted.direct);
@@ -96,7 +96,7 @@ pub(super) fn by_waypoints(detours: &Detours, rows: &Rows) -> Vec<f64> {
 
 /// Traffic, divided into direct traffic and traffic by waypoints.
 struct Parted<'a> {
-    detours: &'a Detours,
+    detours: &'a GroupDetours,
     direct: Vec<Vec<(RouterId, f64)>>,
     detoured: Vec<Vec<(RouterId, f64)>>,
     groups: usize,
@@ -107,7 +107,7 @@ struct Parted<'a> {
 }
 
 impl<'a> Parted<'a> {
-    fn new(detours: &'a Detours, rows: &Rows) -> Self {
+    fn new(detours: &'a GroupDetours, rows: &Rows) -> Self {
         let topology = &detours.paths.topology;
         let (groups, routers) = (topology.size().g as usize, topology.routers() as usize);
         let group = |router: RouterId| topology.place(router).0;

@@ -8,8 +8,8 @@ use units::{KeyError, PortId, RouterId};
 
 use super::candidates::{Classes, DirectPaths};
 use super::loads;
-use super::memory::Memory;
 use super::representatives::Representatives;
+use crate::algorithms::detours::Memory;
 use crate::{Hop, Representative, Route, Routing};
 use crate::{OutputLoads, RouterTraffic};
 

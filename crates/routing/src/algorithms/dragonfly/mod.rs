@@ -1,4 +1,4 @@
-//! Dragonfly routings: minimal, Valiant, and adaptive ones that choose between the two.
+//! Dragonflies: minimal routing, and the direct paths and waypoints of their detours.
 //!
 //! A *direct* path uses at most one global channel: it goes through the source's group to a router with a channel to
 //! the destination's group (the nearest such router; the channels of equally near ones are equally likely), over that
@@ -16,18 +16,14 @@
 //! | detour by a router | l0 g0 l1, l2 g1 l3 | 4 | 2 |
 //! | progressive | l0 first, then as above, one higher: l1 g0 l2, ... | +1 | 2 |
 
-mod adaptive;
 mod candidates;
 mod detours;
 mod loads;
-mod memory;
 mod minimal;
 mod model;
 mod representatives;
-mod valiant;
 
-pub use adaptive::{DetourKind, ParSpec, UgalGSpec, UgalLSpec};
 pub use detours::IntraGroup;
+pub(super) use detours::{GroupDetours, Rule, Waypoints};
 pub use minimal::MinimalSpec;
 pub use model::ImbalanceModel;
-pub use valiant::{ValiantGroupSpec, ValiantNodeSpec};

@@ -8,8 +8,8 @@ use topology::views::Groups;
 use units::{NodeId, RouterId};
 
 use super::candidates::DirectPaths;
-use super::detours::{Detours, Waypoints};
-use super::memory::{Memory, Phase};
+use super::detours::{GroupDetours, Waypoints};
+use crate::algorithms::detours::{Detours, Memory, Phase};
 use crate::{Representative, RouteState};
 
 /// Collector of the packets at one router.
@@ -44,7 +44,7 @@ impl<'a> Representatives<'a> {
     }
 
     /// Lists the packets of Valiant routing: on direct paths, on their way to a waypoint, and behind it.
-    pub fn valiant(&mut self, detours: &Detours) {
+    pub fn valiant(&mut self, detours: &GroupDetours) {
         let classes = self.paths.classes;
         self.direct(0, 0, false);
         self.direct(classes.behind_first, 1, true);
@@ -57,7 +57,7 @@ impl<'a> Representatives<'a> {
     }
 
     /// Lists the packets on their way to a group.
-    fn by_groups(&mut self, detours: &Detours) {
+    fn by_groups(&mut self, detours: &GroupDetours) {
         for waypoint in self.other_groups() {
             let state = detours.with_waypoint(waypoint).state();
             self.list(self.at, state);
@@ -72,7 +72,7 @@ impl<'a> Representatives<'a> {
     }
 
     /// Lists the packets on their way to a router.
-    fn by_routers(&mut self, detours: &Detours) {
+    fn by_routers(&mut self, detours: &GroupDetours) {
         for number in 0..self.two_hops.len() {
             let waypoint = self.two_hops[number];
             self.list(self.at, detours.with_waypoint(waypoint.0).state());
@@ -95,7 +95,7 @@ impl<'a> Representatives<'a> {
     /// The next router is in the same group. So both hops depend on the destination's group only, unless that is this
     /// group. For each destination there is a packet that is at its waypoint at the next router; for each next router,
     /// one that turns to each waypoint there.
-    pub fn undecided(&mut self, detours: &Detours) {
+    pub fn undecided(&mut self, detours: &GroupDetours) {
         let decided = |waypoint| Memory::new(Phase::Decided, waypoint, (0, 0)).state();
         let mut covered: Vec<RouterId> = Vec::new();
         let mut targets = self.mates(self.at);

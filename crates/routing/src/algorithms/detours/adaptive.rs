@@ -7,28 +7,26 @@
 //! - *UGAL-L* reads the queues of the source router's own ports.
 //! - *UGAL-G* reads the queues of the global channel by which each path leaves the source's group, wherever in the
 //!   group that is. It reads them from a snapshot of the whole network that is taken at fixed times, so that a result
-//!   does not depend on the order in which parts of the network are simulated.
-//! - *PAR* decides as UGAL-L does, and again at every router of the source's group while the packet is on the direct
-//!   path.
+//!   does not depend on the order in which parts of the network are simulated. It needs groups.
+//! - *PAR* decides as UGAL-L does, and again while the packet is on the direct path: at every router of the source's
+//!   group, or, without groups, at the second router of the path.
 //!
 //! Model choices: the congestion of a port is the bytes that wait in the router for it, plus the occupied buffer space
 //! beyond it, over all its virtual channels. A packet whose destination is in its source's group goes directly, unless
-//! intra-group traffic may take detours.
+//! intra-group traffic may take detours. Without groups, PAR could decide at every router of the direct path, which
+//! would need a class of virtual channels for each. The second router is the first that sees the queues of another
+//! router's ports, which is the gain over UGAL-L.
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::views::Groups;
-use topology::{ChannelClass, Channels};
+use topology::{ChannelClass, Channels, Topology};
 use units::{Draw, KeyError, NodeId, PortId, RouterId, Time};
 
-use super::candidates::DirectPaths;
-use super::detours::{Detours, IntraGroup, Rule, Waypoints};
-use super::memory::{Memory, Phase};
-use super::minimal::MinimalSpec;
-use super::representatives::Representatives;
-use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
+use super::valiant::{Valiant, ValiantGroupSpec, ValiantNodeSpec};
+use super::{Detours, Memory, Phase, RouterDetours};
+use crate::algorithms::dragonfly::{GroupDetours, IntraGroup, MinimalSpec, Rule};
 use crate::{Hop, PathOption, Representative, Route, RouteState, Routing};
 
 /// Detours of adaptive routings.
@@ -38,7 +36,7 @@ pub enum DetourKind {
     /// By a random router, as in `valiant-node`.
     #[default]
     Node,
-    /// By a random group, as in `valiant-group`.
+    /// By a random group, as in `valiant-group`. Dragonflies only.
     Group,
 }
 
@@ -57,11 +55,12 @@ macro_rules! choosing_spec {
             /// Cost advantage that a detour must exceed, in packets of the largest size times channels.
             #[schemars(range(max = 1000000))]
             pub threshold: u32,
-            /// Whether packets avoid waypoints in their source's group.
+            /// Whether packets avoid waypoints in their source's group. Dragonflies only.
             pub exclude_source_group: bool,
-            /// Whether packets avoid waypoints in their destination's group.
+            /// Whether packets avoid waypoints in their destination's group. Dragonflies only.
             pub exclude_destination_group: bool,
-            /// Routing of packets that stay within their group: directly, or with the choice of a detour.
+            /// Routing of packets that stay within their group: directly, or with the choice of a detour. Dragonflies
+            /// only.
             pub intra_group: IntraGroup,
             $($(#[$extra_doc])* pub $extra: $type,)*
         }
@@ -95,7 +94,7 @@ macro_rules! choosing_spec {
 }
 
 choosing_spec! {
-    /// Dragonflies: directly or by a detour, by the queues of the source's router (UGAL-L).
+    /// All topologies but trees: directly or by a detour, by the queues of the source's router (UGAL-L).
     UgalLSpec {}
 }
 
@@ -109,7 +108,7 @@ choosing_spec! {
 }
 
 choosing_spec! {
-    /// Dragonflies: as ugal-l, decided again at every router of the source's group (progressive adaptive routing).
+    /// All topologies but trees: as ugal-l, decided again on the direct path (progressive adaptive routing).
     ParSpec {}
 }
 
@@ -138,15 +137,16 @@ enum Sight {
     Router,
     /// Router of the source, at its group's global channels, as of a snapshot.
     Group { refresh: Time },
-    /// Every router of the source's group, at its own ports.
+    /// Routers at the begin of the direct path, each at its own ports.
     Progressive,
 }
 
+/// Routing that chooses between the direct path and the detour by a waypoint.
 #[derive(Debug)]
-struct Choosing {
+struct Choosing<D> {
     kind: &'static str,
     sight: Sight,
-    detours: Detours,
+    detours: D,
     threshold: u32,
     channels: Channels,
     /// Routings between which it chooses.
@@ -154,12 +154,13 @@ struct Choosing {
 }
 
 impl UgalLSpec {
-    /// Builds the routing on a dragonfly.
+    /// Builds the routing on a topology: as a dragonfly, if it has groups.
     ///
     /// # Errors
-    /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
-        Choosing::new("ugal-l", Sight::Router, topology, &self.options())
+    /// If a table would be larger than 1 GiB. Without groups: if a key speaks of groups, if routers cannot reach one
+    /// another, or if more than 64 classes of virtual channels were needed.
+    pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
+        self.options().build("ugal-l", Sight::Router, topology)
     }
 }
 
@@ -167,41 +168,51 @@ impl UgalGSpec {
     /// Builds the routing on a dragonfly.
     ///
     /// # Errors
-    /// If its tables would be larger than 1 GiB, or if `refresh` is 0.
-    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
+    /// If its tables would be larger than 1 GiB, if `refresh` is 0, or if the topology has no groups.
+    pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         if self.refresh.0 == 0 {
             return Err(KeyError::new("refresh", "`refresh` must be longer than 0"));
         }
-        Choosing::new("ugal-g", Sight::Group { refresh: self.refresh }, topology, &self.options())
+        self.options().build("ugal-g", Sight::Group { refresh: self.refresh }, topology)
     }
 }
 
 impl ParSpec {
-    /// Builds the routing on a dragonfly.
+    /// Builds the routing on a topology: as a dragonfly, if it has groups.
     ///
     /// # Errors
-    /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
-        Choosing::new("par", Sight::Progressive, topology, &self.options())
+    /// If a table would be larger than 1 GiB. Without groups: if a key speaks of groups, if routers cannot reach one
+    /// another, or if more than 64 classes of virtual channels were needed.
+    pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
+        self.options().build("par", Sight::Progressive, topology)
     }
 }
 
-impl Choosing {
-    fn new(kind: &'static str, sight: Sight, topology: &Groups, options: &Options) -> Result<Self, KeyError> {
-        let detour: Arc<dyn Routing> = match options.detour {
-            DetourKind::Group => Arc::new(options.group.build(topology)?),
-            DetourKind::Node => Arc::new(options.node.build(topology)?),
+impl Options {
+    fn build(&self, kind: &'static str, sight: Sight, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
+        let (threshold, channels) = (self.threshold, Channels::new(topology));
+        let progressive = sight == Sight::Progressive;
+        let Some(groups) = topology.views().groups else {
+            self.rule().refuse_without_groups(topology)?;
+            let detours = RouterDetours::new(topology, kind, progressive)?;
+            let (direct, other) = (detours.without_waypoints(), detours.decided_once());
+            let options: Vec<Arc<dyn Routing>> = vec![
+                Arc::new(Valiant { kind: "shortest-path", detours: direct }),
+                Arc::new(Valiant { kind: "valiant-node", detours: other }),
+            ];
+            return Ok(Arc::new(Choosing { kind, sight, detours, threshold, channels, options }));
         };
-        Ok(Self {
-            kind,
-            sight,
-            detours: Detours::new(topology, options.rule(), u8::from(sight == Sight::Progressive))?,
-            threshold: options.threshold,
-            channels: Channels::new(topology),
-            options: vec![Arc::new(MinimalSpec {}.build(topology)?), detour],
-        })
+        let detour: Arc<dyn Routing> = match self.detour {
+            DetourKind::Group => Arc::new(self.group.build(groups)?),
+            DetourKind::Node => self.node.build(topology)?,
+        };
+        let detours = GroupDetours::new(groups, self.rule(), u8::from(progressive))?;
+        let options = vec![Arc::new(MinimalSpec {}.build(groups)?) as Arc<dyn Routing>, detour];
+        Ok(Arc::new(Choosing { kind, sight, detours, threshold, channels, options }))
     }
+}
 
+impl<D: Detours> Choosing<D> {
     fn open(waypoint: u32) -> RouteState {
         Memory::new(Phase::Open, waypoint, (0, 0)).state()
     }
@@ -209,48 +220,23 @@ impl Choosing {
     /// Returns the routing state of a packet that goes directly from a router that has weighed its paths.
     fn decided(&self, open: Memory) -> Memory {
         match self.sight {
-            Sight::Progressive => open.in_phase(Phase::Decided),
+            Sight::Progressive => self.detours.decided(open),
             Sight::Router | Sight::Group { .. } => open.direct(),
         }
     }
-
-    fn probe(&self, at: RouterId, group: u32) -> Option<units::ChannelId> {
-        if !matches!(self.sight, Sight::Group { .. }) || self.detours.paths.topology.place(at).0 == group {
-            return None;
-        }
-        let (router, port) = self.detours.paths.exit_channel(at, group);
-        Some(self.channels.output(router, port))
-    }
-
-    fn group_of(&self, waypoint: u32) -> u32 {
-        match self.detours.rule.waypoints {
-            Waypoints::Groups => waypoint,
-            Waypoints::Routers => self.detours.paths.topology.place(RouterId(waypoint)).0,
-        }
-    }
-
-    /// Returns the number of channels to a waypoint and from there to a router.
-    fn detour_length(&self, at: RouterId, waypoint: u32, home: RouterId) -> u32 {
-        let paths = &self.detours.paths;
-        let (entry, before) = match self.detours.rule.waypoints {
-            Waypoints::Groups => paths.entry(at, waypoint),
-            Waypoints::Routers => (RouterId(waypoint), paths.length(at, RouterId(waypoint))),
-        };
-        before + paths.length(entry, home)
-    }
 }
 
-impl Routing for Choosing {
+impl<D: Detours> Routing for Choosing<D> {
     fn kind(&self) -> &'static str {
         self.kind
     }
 
     fn classes(&self) -> u8 {
-        self.detours.local_classes()
+        self.detours.classes()
     }
 
     fn classes_on(&self, class: ChannelClass) -> u8 {
-        DirectPaths::classes_on(class, self.detours.local_classes(), Detours::GLOBAL_CLASSES)
+        self.detours.classes_on(class)
     }
 
     fn adaptive(&self) -> bool {
@@ -270,40 +256,29 @@ impl Routing for Choosing {
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let phase = Memory::of(hop.state).phase();
-        if phase == Phase::Open && self.detours.paths.home(hop.dst).0 != at {
+        if phase == Phase::Open && !self.detours.is_home(at, hop.dst) {
             return Route::UGAL;
         }
         let route = self.detours.route(at, hop);
         if phase == Phase::Decided {
-            let memory = Memory::of(hop.state);
-            // Outside the source's group there is nothing left to decide.
-            hop.state = match memory.global() {
-                0 => memory.in_phase(Phase::Open),
-                _ => memory.direct(),
-            }
-            .state();
+            hop.state = self.detours.undecided(Memory::of(hop.state)).state();
         }
         route
     }
 
     fn candidates(&self, at: RouterId, hop: &Hop) -> [PathOption; 2] {
-        let open = Memory::of(hop.state);
-        let paths = &self.detours.paths;
-        let home = paths.home(hop.dst).0;
-        let [direct, detour] = self.candidate_states(at, hop);
-        let direct = PathOption {
-            state: direct,
-            channels: paths.length(at, home),
-            bias: 0,
-            probe: self.probe(at, paths.topology.place(home).0),
+        let waypoint = Memory::of(hop.state).waypoint();
+        let states = self.candidate_states(at, hop);
+        let lengths = self.detours.lengths(at, waypoint, hop.dst);
+        let probes = match self.sight {
+            Sight::Group { .. } => self.detours.probes(at, waypoint, hop.dst),
+            Sight::Router | Sight::Progressive => [None; 2],
         };
-        let detour = PathOption {
-            state: detour,
-            channels: self.detour_length(at, open.waypoint(), home),
-            bias: self.threshold,
-            probe: self.probe(at, self.group_of(open.waypoint())),
+        let path = |i: usize, bias| {
+            let probe = probes[i].map(|(router, port)| self.channels.output(router, port));
+            PathOption { state: states[i], channels: lengths[i], bias, probe }
         };
-        [direct, detour]
+        [path(0, 0), path(1, self.threshold)]
     }
 
     #[inline]
@@ -320,7 +295,7 @@ impl Routing for Choosing {
     }
 
     fn port_lists(&self) -> &[PortId] {
-        &self.detours.paths.lists
+        self.detours.port_lists()
     }
 
     fn uses_input_port(&self) -> bool {
@@ -343,17 +318,23 @@ impl Routing for Choosing {
         Memory::of(state).with_waypoint(waypoint).state()
     }
 
+    fn behind_waypoint(&self, state: RouteState) -> RouteState {
+        match Memory::of(state).phase() {
+            Phase::Detour => self.detours.behind_waypoint().state(),
+            Phase::Direct | Phase::Open | Phase::Decided => state,
+        }
+    }
+
     fn initial_states(&self) -> Vec<RouteState> {
-        vec![RouteState::default(), Self::open(0)]
+        // The source's router decides at once, while a packet holds no channel between routers.
+        let decided = self.decided(Memory::of(Self::open(0))).state();
+        let mut states = vec![RouteState::default(), decided, self.detours.with_waypoint(0).state()];
+        states.dedup();
+        states
     }
 
     fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
-        let mut packets = Representatives::new(&self.detours.paths, at);
-        packets.valiant(&self.detours);
-        if self.sight == Sight::Progressive {
-            packets.undecided(&self.detours);
-        }
-        Some(packets.packets())
+        self.detours.representatives(at)
     }
 
     fn options(&self) -> Vec<Arc<dyn Routing>> {
@@ -365,7 +346,6 @@ impl Routing for Choosing {
     }
 
     fn max_routers(&self) -> u32 {
-        let before = if self.sight == Sight::Progressive { self.detours.paths.longest_exit() - 1 } else { 0 };
-        self.detours.max_routers(before)
+        self.detours.max_routers()
     }
 }

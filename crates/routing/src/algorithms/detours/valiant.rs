@@ -1,26 +1,24 @@
-//! Valiant routing on dragonflies: every packet by way of a waypoint drawn at its source (Valiant 1982).
+//! Valiant routing: every packet by way of a waypoint drawn at its source (Valiant 1982).
 //!
 //! `valiant-group` draws a group and leaves it from the first router that it reaches there (Kim et al. 2008; the
 //! ValiantRestricted of Prisacari et al.). `valiant-node` draws a router (their ValiantAny). Both draw uniformly among
-//! the waypoints that are not excluded. The groups of source and destination are excluded unless the keys say
-//! otherwise: a waypoint there would be no detour. If no waypoint is left (two groups) packets go directly.
-//!
+//! the waypoints that are not excluded. In a network of groups, the groups of source and destination are excluded unless
+//! the keys say otherwise: a waypoint there would be no detour. If no waypoint is left (two groups) packets go directly.
 //! Traffic within a group stays on the direct path unless `intra_group = "valiant"`.
+//!
+//! Without groups, `valiant-node` excludes the routers of source and destination.
+
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::ChannelClass;
 use topology::views::Groups;
+use topology::{ChannelClass, Topology};
 use units::{Draw, KeyError, NodeId, PortId, RouterId};
 
-use super::candidates::DirectPaths;
-use super::detours::IntraGroup;
-use super::detours::{Detours, Rule, Waypoints};
-use super::loads;
-use super::memory::Memory;
-use super::representatives::Representatives;
-use crate::{Hop, Representative, Route, RouteState, Routing};
-use crate::{OutputLoads, RouterTraffic};
+use super::{Detours, Memory, Phase, RouterDetours};
+use crate::algorithms::dragonfly::{GroupDetours, IntraGroup, Rule, Waypoints};
+use crate::{Hop, OutputLoads, Representative, Route, RouteState, RouterTraffic, Routing};
 
 /// Dragonflies: Valiant routing by way of a random group, left from the first router reached there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,15 +32,15 @@ pub struct ValiantGroupSpec {
     pub intra_group: IntraGroup,
 }
 
-/// Dragonflies: Valiant routing by way of a random router.
+/// All topologies but trees: Valiant routing by way of a random router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValiantNodeSpec {
-    /// Whether packets avoid waypoints in their source's group.
+    /// Whether packets avoid waypoints in their source's group. Dragonflies only.
     pub exclude_source_group: bool,
-    /// Whether packets avoid waypoints in their destination's group.
+    /// Whether packets avoid waypoints in their destination's group. Dragonflies only.
     pub exclude_destination_group: bool,
-    /// Routing of packets that stay within their group.
+    /// Routing of packets that stay within their group. Dragonflies only.
     pub intra_group: IntraGroup,
 }
 
@@ -80,10 +78,11 @@ impl From<&ValiantNodeSpec> for Rule {
     }
 }
 
+/// Routing of every packet by way of its waypoint.
 #[derive(Debug)]
-struct Valiant {
-    kind: &'static str,
-    detours: Detours,
+pub(super) struct Valiant<D> {
+    pub kind: &'static str,
+    pub detours: D,
 }
 
 impl ValiantGroupSpec {
@@ -92,31 +91,37 @@ impl ValiantGroupSpec {
     /// # Errors
     /// If its tables would be larger than 1 GiB.
     pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
-        Ok(Valiant { kind: "valiant-group", detours: Detours::new(topology, self.into(), 0)? })
+        Ok(Valiant { kind: "valiant-group", detours: GroupDetours::new(topology, self.into(), 0)? })
     }
 }
 
 impl ValiantNodeSpec {
-    /// Builds the routing on a dragonfly.
+    /// Builds the routing on a topology: as a dragonfly, if it has groups.
     ///
     /// # Errors
-    /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
-        Ok(Valiant { kind: "valiant-node", detours: Detours::new(topology, self.into(), 0)? })
+    /// If a table would be larger than 1 GiB. Without groups: if a key speaks of groups, if routers cannot reach one
+    /// another, or if more than 64 classes of virtual channels were needed.
+    pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
+        let (kind, rule) = ("valiant-node", Rule::from(self));
+        if let Some(groups) = topology.views().groups {
+            return Ok(Arc::new(Valiant { kind, detours: GroupDetours::new(groups, rule, 0)? }));
+        }
+        rule.refuse_without_groups(topology)?;
+        Ok(Arc::new(Valiant { kind, detours: RouterDetours::new(topology, kind, false)? }))
     }
 }
 
-impl Routing for Valiant {
+impl<D: Detours> Routing for Valiant<D> {
     fn kind(&self) -> &'static str {
         self.kind
     }
 
     fn classes(&self) -> u8 {
-        self.detours.local_classes()
+        self.detours.classes()
     }
 
     fn classes_on(&self, class: ChannelClass) -> u8 {
-        DirectPaths::classes_on(class, self.detours.local_classes(), Detours::GLOBAL_CLASSES)
+        self.detours.classes_on(class)
     }
 
     fn adaptive(&self) -> bool {
@@ -140,7 +145,7 @@ impl Routing for Valiant {
     }
 
     fn port_lists(&self) -> &[PortId] {
-        &self.detours.paths.lists
+        self.detours.port_lists()
     }
 
     fn uses_input_port(&self) -> bool {
@@ -163,14 +168,19 @@ impl Routing for Valiant {
         Memory::of(state).with_waypoint(waypoint).state()
     }
 
+    fn behind_waypoint(&self, state: RouteState) -> RouteState {
+        match Memory::of(state).phase() {
+            Phase::Detour => self.detours.behind_waypoint().state(),
+            Phase::Direct | Phase::Open | Phase::Decided => state,
+        }
+    }
+
     fn initial_states(&self) -> Vec<RouteState> {
         vec![RouteState::default(), self.detours.with_waypoint(0).state()]
     }
 
     fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
-        let mut packets = Representatives::new(&self.detours.paths, at);
-        packets.valiant(&self.detours);
-        Some(packets.packets())
+        self.detours.representatives(at)
     }
 
     fn output_loads(&self) -> Option<&dyn OutputLoads> {
@@ -182,12 +192,12 @@ impl Routing for Valiant {
     }
 
     fn max_routers(&self) -> u32 {
-        self.detours.max_routers(0)
+        self.detours.max_routers()
     }
 }
 
-impl OutputLoads for Valiant {
+impl<D: Detours> OutputLoads for Valiant<D> {
     fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64> {
-        loads::by_waypoints(&self.detours, &traffic.rows)
+        self.detours.output_loads(traffic)
     }
 }

@@ -8,11 +8,11 @@ use crate::RouteState;
 /// global channels. It is kept packed as in the packet, since a hop reads and changes little of it: 24 bits of
 /// waypoint, 2 of phase, 3 and 2 of classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Memory(u32);
+pub(in crate::algorithms) struct Memory(u32);
 
 /// Phase of a packet's path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(in crate::algorithms) enum Phase {
     /// On the direct path to its destination.
     #[default]
     Direct,

@@ -1,0 +1,184 @@
+//! Detours by way of a random router, on any topology: Valiant (1982) with the shortest paths of the topology.
+//!
+//! A waypoint is drawn uniformly among the routers with nodes, without those of source and destination. If there is no
+//! other, the packet goes directly. So does a packet whose destination is on its source's router.
+
+use std::sync::Arc;
+
+use topology::{ChannelClass, Topology};
+use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass};
+
+use super::paths::DirectPaths;
+use super::{Detours, Excluded, Memory, Phase, loads};
+use crate::algorithms::shortest_path::MAX_CLASSES;
+use crate::{Hop, Representative, Route, RouteState, RouterTraffic};
+
+/// Waypoints, which are routers with nodes, and the classes of virtual channels: see the table of the parent module.
+#[derive(Clone, Debug)]
+pub(super) struct RouterDetours {
+    paths: Arc<DirectPaths>,
+    /// Whether packets have waypoints. Without, all packets go directly.
+    draws: bool,
+    /// First class of packets on their way to a waypoint.
+    upper: u8,
+    /// Class of the first hop of a packet that may leave the direct path at the next router. 0: no packet may.
+    top: u8,
+    classes: u8,
+}
+
+impl RouterDetours {
+    /// Creates the detours of a topology. `progressive`: the second router of a direct path may still turn to a detour.
+    ///
+    /// # Errors
+    /// If routers cannot reach one another, if a table would be larger than 1 GiB, or if more than 64 classes of
+    /// virtual channels were needed.
+    pub fn new(topology: &dyn Topology, kind: &str, progressive: bool) -> Result<Self, KeyError> {
+        let paths = DirectPaths::new(topology, kind)?;
+        let (lower, upper) = (paths.classes_from(false), paths.classes_from(progressive));
+        let all = lower + upper + u32::from(progressive);
+        if all > MAX_CLASSES {
+            let message = format!(
+                "{kind} needs {all} classes of virtual channels on this {}, whose paths have up to {} hops; at most \
+                 {MAX_CLASSES} are allowed",
+                topology.kind(),
+                paths.longest
+            );
+            return Err(KeyError::new("kind", message));
+        }
+        let top = if progressive { all as u8 - 1 } else { 0 };
+        Ok(Self { paths: Arc::new(paths), draws: true, upper: lower as u8, top, classes: all as u8 })
+    }
+
+    /// Returns the direct paths alone.
+    pub fn without_waypoints(&self) -> Self {
+        Self { draws: false, classes: self.upper, top: 0, ..self.clone() }
+    }
+
+    /// Returns the detours without the choice of a second router.
+    pub fn decided_once(&self) -> Self {
+        Self { top: 0, ..self.clone() }
+    }
+
+    /// Returns the waypoints that a packet may not have. `None`: no waypoint is drawn.
+    fn excluded(&self, src: NodeId, dst: NodeId) -> Option<Excluded> {
+        let (from, to) = (self.paths.home(src).0, self.paths.home(dst).0);
+        let is_drawn = self.draws && from != to && self.paths.targets() > 2;
+        is_drawn.then(|| Excluded::new(Some(from), Some(to)))
+    }
+
+    /// Returns the next hop on the direct path to a node, which may be one of this router's.
+    #[inline]
+    fn to_node(&self, at: RouterId, dst: NodeId) -> Route {
+        let (target, port) = self.paths.home(dst);
+        if self.paths.router(target) == at { Route::only(port, VcClass(0)) } else { self.paths.toward(at, target) }
+    }
+}
+
+impl Detours for RouterDetours {
+    fn classes(&self) -> u8 {
+        self.classes
+    }
+
+    fn classes_on(&self, _class: ChannelClass) -> u8 {
+        self.classes
+    }
+
+    fn port_lists(&self) -> &[PortId] {
+        self.paths.port_lists()
+    }
+
+    fn waypoints(&self) -> u32 {
+        if self.draws { self.paths.targets() } else { 0 }
+    }
+
+    fn draw(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> Option<u32> {
+        let excluded = self.excluded(src, dst)?;
+        Some(excluded.other(draw.below(self.paths.targets() - excluded.count())))
+    }
+
+    fn all(&self, src: NodeId, dst: NodeId) -> Option<Vec<u32>> {
+        let excluded = self.excluded(src, dst)?;
+        Some((0..self.paths.targets()).filter(|&waypoint| !excluded.has(waypoint)).collect())
+    }
+
+    fn with_waypoint(&self, waypoint: u32) -> Memory {
+        Memory::new(Phase::Detour, waypoint, (0, 0))
+    }
+
+    fn behind_waypoint(&self) -> Memory {
+        Memory::default()
+    }
+
+    #[inline]
+    fn has_arrived(&self, at: RouterId, waypoint: u32) -> bool {
+        self.paths.router(waypoint) == at
+    }
+
+    #[inline]
+    fn is_home(&self, at: RouterId, dst: NodeId) -> bool {
+        self.paths.router(self.paths.home(dst).0) == at
+    }
+
+    #[inline]
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        let memory = Memory::of(hop.state);
+        match memory.phase() {
+            Phase::Detour if !self.has_arrived(at, memory.waypoint()) => {
+                let mut route = self.paths.toward(at, memory.waypoint());
+                route.vc_class.0 += self.upper;
+                route
+            }
+            Phase::Decided => {
+                let mut route = self.to_node(at, hop.dst);
+                route.vc_class.0 = self.top;
+                route
+            }
+            Phase::Direct | Phase::Detour | Phase::Open => {
+                hop.state = RouteState::default();
+                self.to_node(at, hop.dst)
+            }
+        }
+    }
+
+    /// Only the second router decides again, so that the first hop alone needs a class of its own. The class of the next
+    /// local channels, which means nothing here, counts the decisions.
+    fn decided(&self, open: Memory) -> Memory {
+        if open.local() == 0 { open.in_phase(Phase::Decided) } else { Memory::default() }
+    }
+
+    fn undecided(&self, decided: Memory) -> Memory {
+        Memory::new(Phase::Open, decided.waypoint(), (1, 0))
+    }
+
+    fn lengths(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [u32; 2] {
+        let (target, _) = self.paths.home(dst);
+        let behind = self.paths.length(self.paths.router(waypoint), target);
+        [self.paths.length(at, target), self.paths.length(at, waypoint) + behind]
+    }
+
+    fn probes(&self, _at: RouterId, _waypoint: u32, _dst: NodeId) -> [Option<(RouterId, PortId)>; 2] {
+        [None; 2]
+    }
+
+    fn representatives(&self, _at: RouterId) -> Option<Vec<Representative>> {
+        None
+    }
+
+    fn max_routers(&self) -> u32 {
+        let direct = self.paths.longest + 1;
+        match (self.draws, self.top) {
+            (false, _) => direct,
+            (true, 0) => self.paths.longest + direct,
+            (true, _) => 1 + self.paths.longest_beside.max(self.paths.longest) + direct,
+        }
+    }
+
+    fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64> {
+        let rows = loads::Rows::new(&self.paths, &traffic.rows);
+        if self.draws && self.paths.targets() > 2 {
+            loads::spread(&self.paths, |from, to| rows.by_waypoints(from, to))
+        } else {
+            loads::spread(&self.paths, |from, to| rows.between(from, to))
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Detours on topologies without groups: the contract, loads against an enumeration of every path, classes, refusals.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use crate::common::{
+    Folded, assert_near, bound, build, check_all, fat_tree, lopsided, mesh, named, network, random_network,
+    single_switch, torus,
+};
+use proptest::prelude::*;
+use routing::{Choice, Hop, RoutingSpec, channel_loads, dependency_cycle, follow_packets};
+use testkit::routing::{Traffic, naive_has_cycle, permutation, uniform};
+use topology::Topology;
+use units::{Draw, NodeId, RouterId, VcClass};
+
+const KINDS: [&str; 3] = ["valiant-node", "ugal-l", "par"];
+
+fn spec(kind: &str) -> RoutingSpec {
+    serde_json::from_str(&format!(r#"{{"kind": "{kind}"}}"#)).unwrap()
+}
+
+/// Returns a ring of routers with chords and one node each: every router has four wires, and some are parallel.
+fn chords(routers: u32) -> String {
+    let wire = |from: u32, to: u32| format!("link {from} {}\n", to % routers);
+    let wires = (0..routers).flat_map(|at| [wire(at, at + 1), wire(at, at * at + 2 * at + 3)]);
+    let wires = wires.filter(|wire| wire.split_whitespace().nth(1) != wire.split_whitespace().nth(2));
+    wires.chain((0..routers).map(|at| format!("node {at}\n"))).collect()
+}
+
+/// Returns networks of all kinds, small enough to walk every path.
+fn networks() -> Vec<Arc<dyn Topology>> {
+    let grids = [torus(&[2], 1), torus(&[5], 1), torus(&[6], 2), torus(&[4, 3], 1), mesh(&[4], 1), mesh(&[3, 3], 1)];
+    let cliques = ["hyperx:2", "hyperx:4,nodes_per_router=2", "hyperx:3x3", "hyperx:3x2,wires=1x3", "hyperx:2x2x2"];
+    // A router without nodes in the middle: a packet may turn there under `par`.
+    let star = "link 0 1\nlink 0 2\nlink 0 3\nlink 3 4\nlink 4 0\nnode 1\nnode 2\nnode 2\nnode 3\nnode 4\n";
+    let mut all: Vec<Arc<dyn Topology>> = grids.into_iter().chain(cliques.map(named)).collect();
+    all.extend([network(star), network(&chords(8)), network(&chords(9))]);
+    all
+}
+
+#[test]
+fn the_contract_holds_and_the_oracles_agree() {
+    // Would catch a class that rises, a waypoint that is not left, a share that is lost, and exact loads that differ
+    // from the enumeration of all paths.
+    for network in networks() {
+        for kind in KINDS {
+            check_all(&*network, &*build(spec(kind), &*network));
+        }
+    }
+}
+
+#[test]
+fn exact_loads_are_those_of_every_packet() {
+    // Shifts, bit complement, uniform traffic, and traffic without symmetry. Would catch a share of a waypoint that a
+    // pair may not have.
+    for network in networks() {
+        let nodes = network.nodes();
+        let routing = build(spec("valiant-node"), &*network);
+        let traffics: [Box<Traffic<'static>>; 4] = [
+            Box::new(permutation(move |src| (src + 1) % nodes)),
+            Box::new(permutation(move |src| nodes - 1 - src)),
+            Box::new(uniform(nodes)),
+            Box::new(lopsided(nodes)),
+        ];
+        for traffic in &traffics {
+            let quick = channel_loads(&*network, &*routing, traffic).unwrap();
+            let slow = follow_packets(&*network, &*routing, traffic).unwrap();
+            for (quick, slow) in quick.load.iter().zip(&slow.load) {
+                assert!((quick - slow).abs() < 1e-9, "{quick} instead of {slow}: {network:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn loads_of_a_clique_are_in_closed_form() {
+    // All n nodes of each of S routers send to the next router. Directly they share one channel: 1/n. By way of the
+    // S - 2 others, two legs of n/(S-2) meet on every channel but that to the next router: (S-2)/(2n).
+    for (routers, nodes) in [(5_u32, 4_u32), (9, 2), (12, 8)] {
+        let clique = named(&format!("hyperx:{routers},nodes_per_router={nodes}"));
+        let next = permutation(move |src| (src + nodes) % (routers * nodes));
+        let [valiant, direct] = ["valiant-node", "shortest-path"].map(|kind| build(spec(kind), &*clique));
+        assert_near(bound(&*clique, &*direct, &next), 1.0 / f64::from(nodes));
+        let expected = f64::from(routers - 2) / f64::from(2 * nodes);
+        assert_near(bound(&*clique, &*valiant, &next), expected.min(1.0));
+    }
+}
+
+#[test]
+fn the_routings_to_choose_from_are_the_direct_paths_and_valiant() {
+    // Would catch a bound of UGAL that is that of other paths.
+    for network in networks() {
+        let (traffic, default) = (uniform(network.nodes()), r#"{"kind": "shortest-path", "ties": "random"}"#);
+        let direct = match network.views().grid {
+            Some(_) => build(spec("dimension-order"), &*network),
+            None => build(serde_json::from_str(default).unwrap(), &*network),
+        };
+        for kind in ["ugal-l", "par"] {
+            let options = build(spec(kind), &*network).options();
+            for (option, expected) in options.iter().zip([&direct, &build(spec("valiant-node"), &*network)]) {
+                let (one, other) = (bound(&*network, &**option, &traffic), bound(&*network, &**expected, &traffic));
+                assert_near(one, other);
+            }
+            assert_eq!(options.len(), 2);
+        }
+    }
+}
+
+#[test]
+fn classes_are_as_few_as_the_paths_allow() {
+    // (valiant-node and ugal-l, par.) Would catch classes by hops on a torus, and a class that nothing uses.
+    let ring = network(&(0..8).map(|at| format!("link {at} {}\nnode {at}\n", (at + 1) % 8)).collect::<String>());
+    let cases = [
+        (torus(&[8, 8, 8], 1), 4, 5),
+        (mesh(&[8, 8], 1), 2, 3),
+        (named("hyperx:4x4x4"), 6, 7),
+        (named("hyperx:16,nodes_per_router=3"), 2, 3),
+        (ring, 8, 9),
+        (torus(&[130], 1), 4, 5),
+    ];
+    for (network, once, twice) in cases {
+        let classes = KINDS.map(|kind| build(spec(kind), &*network).classes());
+        assert_eq!(classes, [once, once, twice], "{network:?}");
+    }
+}
+
+#[test]
+fn more_than_64_classes_are_refused_with_their_number() {
+    // A ring of 66 wires has paths of 33 hops. Would catch classes that wrap or are shared.
+    let ring =
+        |n: u32| network(&(0..n).map(|at| format!("link {at} {}\nnode {at}\n", (at + 1) % n)).collect::<String>());
+    assert_eq!(build(spec("valiant-node"), &*ring(65)).classes(), 64);
+    let error = spec("par").build(&*ring(65)).unwrap_err();
+    assert!(error.key == "kind" && error.message.contains("par needs 65 classes"), "{}", error.message);
+    let error = spec("ugal-l").build(&*ring(66)).unwrap_err();
+    assert!(
+        error.message.contains("ugal-l needs 66 classes") && error.message.contains("33 hops"),
+        "{}",
+        error.message
+    );
+}
+
+#[test]
+fn trees_and_networks_without_wires_are_refused_with_the_reason() {
+    for (network, reason) in [
+        (
+            fat_tree(2, 2),
+            "routing \"valiant-node\" takes detours, and no detour is useful in a tree, such as this fat-tree;",
+        ),
+        (
+            single_switch(3),
+            "routing \"valiant-node\" takes detours by way of other routers, and a single-switch has none;",
+        ),
+    ] {
+        let error = spec("valiant-node").build(&*network).unwrap_err();
+        assert!(error.key == "kind" && error.message.starts_with(reason), "{}", error.message);
+        assert!(KINDS.iter().all(|kind| !spec(kind).fits(&*network)));
+    }
+    let error = spec("valiant-group").build(&*torus(&[4, 4], 1)).unwrap_err();
+    let fitting = "for torus: \"dimension-order\", \"minimal-adaptive\", \"valiant-node\", \"ugal-l\", \"par\", ";
+    assert!(error.message.contains(fitting), "{}", error.message);
+}
+
+#[test]
+fn keys_that_speak_of_groups_are_refused_without_groups() {
+    // Would catch a key that has no effect and is not named.
+    for (keys, key) in [
+        (r#""kind": "valiant-node", "exclude_source_group": false"#, "exclude_source_group"),
+        (r#""kind": "ugal-l", "exclude_destination_group": false"#, "exclude_destination_group"),
+        (r#""kind": "par", "intra_group": "valiant""#, "intra_group"),
+        (r#""kind": "par", "detour": "group""#, "detour"),
+    ] {
+        let spec: RoutingSpec = serde_json::from_str(&format!("{{{keys}}}")).unwrap();
+        let error = spec.build(&*named("hyperx:3x3")).unwrap_err();
+        assert!(error.key == key && error.message.contains("this hyperx has no groups"), "{}", error.message);
+    }
+}
+
+/// Source of bits of which `below` makes each number in turn.
+struct InTurn {
+    turn: u64,
+    of: u64,
+}
+
+impl Draw for InTurn {
+    fn bits(&mut self) -> u64 {
+        ((self.turn << 32).div_ceil(self.of) + 1) << 32
+    }
+}
+
+#[test]
+fn waypoints_are_drawn_uniformly() {
+    // Each number that `below` returns gives another waypoint, and together they are all that the distribution states.
+    // Would catch a router that is drawn twice or never.
+    for network in [torus(&[4, 3], 1), named("hyperx:3x3,nodes_per_router=2"), network(&chords(9))] {
+        let routing = build(spec("valiant-node"), &*network);
+        for (src, dst) in [(0, 5), (7, 2), (1, 8)] {
+            let (src, dst) = (NodeId(src), NodeId(dst));
+            let stated = routing.initial_distribution(src, dst);
+            assert_eq!(stated.len() as u32, network.routers() - 2);
+            let of = stated.len() as u64;
+            let drawn = (0..of).map(|turn| routing.start(src, dst, &mut InTurn { turn, of }));
+            assert!(drawn.eq(stated.iter().map(|&(state, _)| state)), "{src} to {dst}");
+        }
+    }
+}
+
+#[test]
+fn lengths_of_both_paths_are_distances() {
+    // Would catch a cost by the length of another path.
+    for network in networks() {
+        let routing = build(spec("ugal-l"), &*network);
+        for (src, dst) in [(0, network.nodes() - 1), (network.nodes() - 1, 0)] {
+            let (src, dst) = (NodeId(src), NodeId(dst));
+            let (at, in_port) = network.attachment(src);
+            let home = network.attachment(dst).0;
+            for (state, _) in routing.initial_distribution(src, dst) {
+                let hop = Hop { dst, state, in_port, vc_class: VcClass(0) };
+                if routing.route(at, &mut hop.clone()).choice != Choice::Ugal {
+                    continue;
+                }
+                let [direct, detour] = routing.candidates(at, &hop);
+                let waypoint = routing.current_waypoint(at, detour.state).unwrap();
+                // Waypoints are numbered as the routers with nodes, in the order of their nodes.
+                let mut with_nodes: Vec<RouterId> =
+                    (0..network.nodes()).map(|node| network.attachment(NodeId(node)).0).collect();
+                with_nodes.dedup();
+                let by = with_nodes[waypoint as usize];
+                assert_eq!(direct.channels, network.distance(at, home));
+                assert_eq!(detour.channels, network.distance(at, by) + network.distance(by, home));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_check_by_legs_has_the_verdict_of_the_enumeration_with_fewer_classes() {
+    // Would catch joints at which the held channels are forgotten, and a router at which packets never turn.
+    let networks = [torus(&[5], 1), torus(&[4, 3], 1), mesh(&[3, 3], 1), named("hyperx:3x3"), network(&chords(9))];
+    let mut found = [0, 0];
+    for network in networks {
+        for kind in KINDS {
+            let routing = build(spec(kind), &*network);
+            for most in 0..routing.classes() {
+                let folded = Folded(Arc::clone(&routing), most);
+                let cycle = dependency_cycle(&*network, &folded).unwrap().is_some();
+                assert_eq!(cycle, naive_has_cycle(&*network, &folded), "{most} of {kind} on {network:?}");
+                found[usize::from(cycle)] += 1;
+            }
+        }
+    }
+    assert!(found.iter().all(|&count| count > 10), "{found:?}");
+}
+
+#[test]
+fn networks_of_hundreds_of_routers_are_proven_by_legs() {
+    // Would catch a check that takes a product of sources, waypoints and destinations, by never ending.
+    for network in [named("hyperx:8x8x4,nodes_per_router=4"), torus(&[8, 8, 4], 2), network(&chords(250))] {
+        for kind in KINDS {
+            assert_eq!(dependency_cycle(&*network, &*build(spec(kind), &*network)).unwrap(), None, "{kind}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn any_network_keeps_the_contract(lines in random_network(), which in 0_usize..3) {
+        let network = network(&lines);
+        check_all(&*network, &*build(spec(KINDS[which]), &*network));
+    }
+}
