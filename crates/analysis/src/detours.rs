@@ -12,7 +12,7 @@
 //! with buffers of one packet.
 
 use engine::{Owner, Stream};
-use routing::PathOption;
+use routing::{PathOption, Probe};
 use units::{ChannelId, NodeId};
 
 use crate::loads::capacity;
@@ -69,7 +69,10 @@ pub(crate) fn mean_routers(system: &System, seed: u64, followed: &Followed<'_>) 
         let mut share = 0.0_f64;
         let near = follow(system, (pair, Way::Direct), &mut direct, &mut |channel, weighed| {
             if let Some(paths) = weighed {
-                let seen = times(paths[0].probe.unwrap_or(channel));
+                let seen = times(match paths[0].probe {
+                    Probe::Channel(probed) => probed,
+                    Probe::First | Probe::Path => channel,
+                });
                 share = share.max(detoured(paths, queue) * seen / (seen + DETOURS_AT));
             }
         });

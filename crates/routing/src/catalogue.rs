@@ -54,7 +54,7 @@ pub enum RoutingSpec {
     #[serde(alias = "ugal")]
     #[schemars(extend("x-aliases" = ["ugal"]))]
     UgalL(UgalLSpec),
-    /// Dragonflies: directly or by a detour, by the queues of the source group's global channels.
+    /// All topologies but trees: as ugal-l, by the queues of channels beyond the source's router.
     UgalG(UgalGSpec),
     /// All topologies but trees: as ugal-l, decided again at the next router.
     Par(ParSpec),
@@ -121,9 +121,10 @@ impl RoutingSpec {
         match self {
             Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::DModK(_) => Some(View::Hierarchy),
             Self::DimensionOrder(_) | Self::MinimalAdaptive(_) => Some(View::Grid),
-            Self::Minimal(_) | Self::ValiantGroup(_) | Self::UgalG(_) => Some(View::Groups),
+            Self::Minimal(_) | Self::ValiantGroup(_) => Some(View::Groups),
             Self::ValiantNode(_)
             | Self::UgalL(_)
+            | Self::UgalG(_)
             | Self::Par(_)
             | Self::ShortestPath(_)
             | Self::UpDown(_)
@@ -133,7 +134,7 @@ impl RoutingSpec {
 
     /// Returns whether packets may go by way of any router, so that the topology needs to have detours.
     fn takes_detours(&self) -> bool {
-        matches!(self, Self::ValiantNode(_) | Self::UgalL(_) | Self::Par(_))
+        matches!(self, Self::ValiantNode(_) | Self::UgalL(_) | Self::UgalG(_) | Self::Par(_))
     }
 
     /// Returns whether packets never cross more channels than `Topology::distance` counts.

@@ -27,6 +27,6 @@ pub use loads::{
 };
 pub use multicast_loads::{Joins, MulticastLoads, MulticastLoadsError, MulticastTraffic, multicast_loads};
 pub use pair_paths::{PairPaths, PathFollower, Shares};
-pub use route::{Choice, Hop, PathOption, Representative, Route, RouteState, Routing};
+pub use route::{Choice, Hop, PathOption, Probe, Representative, Route, RouteState, Routing};
 pub use traffic::{Demand, Demands, FlowSet, OutputLoads, RouterTraffic, Symmetry, Traffic};
 pub use walk::RoutingContractError;

@@ -43,8 +43,8 @@ pub enum Choice {
 
 /// One of the two paths between which a router chooses if a route says `Choice::Ugal`.
 ///
-/// Its cost is the congestion that it meets, in bytes, times its length, plus its bias. The first path is taken unless
-/// the second costs less.
+/// Its cost is the congestion of one channel, in bytes, times its length, or the sum over all its channels, plus its
+/// bias. The first path is taken unless the second costs less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOption {
     /// Routing state of a packet that takes the path: `Routing::route` then returns the path's next hop and offers no
@@ -54,8 +54,19 @@ pub struct PathOption {
     pub channels: u32,
     /// Bias that is added to the cost, in packets of the largest size.
     pub bias: u32,
-    /// Channel whose congestion counts, as of the last snapshot. `None`: the path's first port counts, as of now.
-    pub probe: Option<ChannelId>,
+    /// Channels whose congestion counts.
+    pub probe: Probe,
+}
+
+/// Channels of a path whose congestion counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// First channel, as of now.
+    First,
+    /// One channel, as of the last snapshot.
+    Channel(ChannelId),
+    /// All channels: the first as of now, the others as of the last snapshot (`Routing::congestion_behind`).
+    Path,
 }
 
 /// Ports by which a packet may leave, all on class `vc_class`: `count` consecutive ones, or, if the candidates are not
@@ -181,7 +192,7 @@ pub trait Routing: Debug + Send + Sync {
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route;
     /// Returns the two candidate paths of a packet whose route says `Choice::Ugal`.
     fn candidates(&self, _at: RouterId, hop: &Hop) -> [PathOption; 2] {
-        [PathOption { state: hop.state, channels: 0, bias: 0, probe: None }; 2]
+        [PathOption { state: hop.state, channels: 0, bias: 0, probe: Probe::First }; 2]
     }
     /// Returns the states of `candidates`, for analyses, which need no lengths.
     fn candidate_states(&self, at: RouterId, hop: &Hop) -> [RouteState; 2] {
@@ -198,8 +209,12 @@ pub trait Routing: Debug + Send + Sync {
     fn adaptive_class(&self) -> Option<VcClass> {
         None
     }
-    /// Returns the period of the snapshots of all channels' congestion that `PathOption::probe` reads. `None`: nothing
-    /// reads them.
+    /// Returns the sum of the congestion of a path's channels behind its first, which leaves a router by a port.
+    /// `snapshot` has the congestion of all channels. `hop` is the packet on the first channel.
+    fn congestion_behind(&self, _first: (RouterId, PortId), _hop: &Hop, _snapshot: &[u64]) -> u64 {
+        0
+    }
+    /// Returns the period of the snapshots of all channels' congestion that a `Probe` reads. `None`: nothing reads them.
     fn snapshot_period(&self) -> Option<Time> {
         None
     }

@@ -8,12 +8,12 @@ use crate::common::{
     single_switch, torus,
 };
 use proptest::prelude::*;
-use routing::{Choice, Hop, RoutingSpec, channel_loads, dependency_cycle, follow_packets};
+use routing::{Choice, Hop, Probe, RoutingSpec, channel_loads, dependency_cycle, follow_packets};
 use testkit::routing::{Traffic, naive_has_cycle, permutation, uniform};
-use topology::Topology;
-use units::{Draw, NodeId, RouterId, VcClass};
+use topology::{Channels, Endpoint, Topology};
+use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
-const KINDS: [&str; 3] = ["valiant-node", "ugal-l", "par"];
+const KINDS: [&str; 4] = ["valiant-node", "ugal-l", "ugal-g", "par"];
 
 fn spec(kind: &str) -> RoutingSpec {
     serde_json::from_str(&format!(r#"{{"kind": "{kind}"}}"#)).unwrap()
@@ -95,7 +95,7 @@ fn the_routings_to_choose_from_are_the_direct_paths_and_valiant() {
             Some(_) => build(spec("dimension-order"), &*network),
             None => build(serde_json::from_str(default).unwrap(), &*network),
         };
-        for kind in ["ugal-l", "par"] {
+        for kind in ["ugal-l", "ugal-g", "par"] {
             let options = build(spec(kind), &*network).options();
             for (option, expected) in options.iter().zip([&direct, &build(spec("valiant-node"), &*network)]) {
                 let (one, other) = (bound(&*network, &**option, &traffic), bound(&*network, &**expected, &traffic));
@@ -108,7 +108,7 @@ fn the_routings_to_choose_from_are_the_direct_paths_and_valiant() {
 
 #[test]
 fn classes_are_as_few_as_the_paths_allow() {
-    // (valiant-node and ugal-l, par.) Would catch classes by hops on a torus, and a class that nothing uses.
+    // (`valiant-node` and UGAL, `par`.) Would catch classes by hops on a torus, and a class that nothing uses.
     let ring = network(&(0..8).map(|at| format!("link {at} {}\nnode {at}\n", (at + 1) % 8)).collect::<String>());
     let cases = [
         (torus(&[8, 8, 8], 1), 4, 5),
@@ -120,7 +120,7 @@ fn classes_are_as_few_as_the_paths_allow() {
     ];
     for (network, once, twice) in cases {
         let classes = KINDS.map(|kind| build(spec(kind), &*network).classes());
-        assert_eq!(classes, [once, once, twice], "{network:?}");
+        assert_eq!(classes, [once, once, once, twice], "{network:?}");
     }
 }
 
@@ -157,7 +157,8 @@ fn trees_and_networks_without_wires_are_refused_with_the_reason() {
         assert!(KINDS.iter().all(|kind| !spec(kind).fits(&*network)));
     }
     let error = spec("valiant-group").build(&*torus(&[4, 4], 1)).unwrap_err();
-    let fitting = "for torus: \"dimension-order\", \"minimal-adaptive\", \"valiant-node\", \"ugal-l\", \"par\", ";
+    let fitting =
+        "for torus: \"dimension-order\", \"minimal-adaptive\", \"valiant-node\", \"ugal-l\", \"ugal-g\", \"par\", ";
     assert!(error.message.contains(fitting), "{}", error.message);
 }
 
@@ -234,6 +235,37 @@ fn lengths_of_both_paths_are_distances() {
 }
 
 #[test]
+fn ugal_g_adds_up_the_queues_behind_the_first_channel() {
+    // A line of a clique: directly there is no channel behind the first but the node's; by way of a waypoint there is
+    // the one from the waypoint. Would catch a channel of another router, and a first channel that counts twice.
+    let clique = named("hyperx:5,nodes_per_router=2");
+    let routing = build(spec("ugal-g"), &*clique);
+    let (dst, (at, in_port)) = (NodeId(4), clique.attachment(NodeId(0)));
+    let channels = Channels::new(&*clique);
+    // Every channel between routers has another queue.
+    let snapshot: Vec<u64> = (0..channels.ports()).map(|channel| 1000 + u64::from(channel)).collect();
+    let port_to = |from: RouterId, to: RouterId| {
+        let leads = |&port: &PortId| matches!(clique.endpoint(from, port), Endpoint::Router(next, _) if next == to);
+        (0..clique.ports(from)).map(PortId).find(leads).unwrap()
+    };
+    let home = clique.attachment(dst);
+    for (state, _) in routing.initial_distribution(NodeId(0), dst) {
+        let hop = Hop { dst, state, in_port, vc_class: VcClass(0) };
+        let [direct, detour] = routing.candidates(at, &hop);
+        assert_eq!([direct.probe, detour.probe], [Probe::Path; 2]);
+        let by = RouterId(routing.current_waypoint(at, detour.state).unwrap());
+        let to_node = snapshot[channels.output(home.0, home.1).index()];
+        let second = snapshot[channels.output(by, port_to(by, home.0)).index()];
+        for (option, next, expected) in [(direct, home.0, to_node), (detour, by, second + to_node)] {
+            let first = (at, port_to(at, next));
+            let mut taken = Hop { state: option.state, ..hop };
+            routing.route(at, &mut taken);
+            assert_eq!(routing.congestion_behind(first, &taken, &snapshot), expected);
+        }
+    }
+}
+
+#[test]
 fn the_check_by_legs_has_the_verdict_of_the_enumeration_with_fewer_classes() {
     // Would catch joints at which the held channels are forgotten, and a router at which packets never turn.
     let networks = [torus(&[5], 1), torus(&[4, 3], 1), mesh(&[3, 3], 1), named("hyperx:3x3"), network(&chords(9))];
@@ -265,7 +297,7 @@ fn networks_of_hundreds_of_routers_are_proven_by_legs() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
-    fn any_network_keeps_the_contract(lines in random_network(), which in 0_usize..3) {
+    fn any_network_keeps_the_contract(lines in random_network(), which in 0_usize..4) {
         let network = network(&lines);
         check_all(&*network, &*build(spec(KINDS[which]), &*network));
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use routing::{Choice, Hop, PathOption, Route};
+use routing::{Choice, Hop, PathOption, Probe, Route};
 use topology::ChannelSource;
 use units::{Draw, PortId, VcClass};
 
@@ -74,19 +74,26 @@ impl Fabric {
         if second.cost < first.cost { second } else { first }
     }
 
-    /// Returns a path with its cost: its congestion in bytes, times its length, plus its bias.
+    /// Returns a path with its cost: see `PathOption`.
     fn cost(&mut self, arrival: &Arrival, hop: Hop, option: PathOption) -> Weighed {
         let mut hop = Hop { state: option.state, ..hop };
         let route = self.routing.route(arrival.id, &mut hop);
         let (router, base) = (arrival.router as usize, arrival.base as usize);
         let out = if route.count == 1 { route.first().0 } else { self.choose(router, base, &route) };
-        debug_assert!(option.probe.is_none() || !self.snapshot.is_empty(), "no snapshot has been taken");
+        debug_assert!(option.probe == Probe::First || !self.snapshot.is_empty(), "no snapshot has been taken");
+        let (first, channels) = (base + usize::from(out), u64::from(option.channels));
         let congestion = match option.probe {
-            Some(channel) => self.snapshot.get(channel.index()).copied().unwrap_or(0),
-            None => self.occupancy(base + usize::from(out)),
+            Probe::Channel(channel) => {
+                self.snapshot.get(channel.index()).copied().unwrap_or(0).saturating_mul(channels)
+            }
+            Probe::First => self.occupancy(first).saturating_mul(channels),
+            Probe::Path => {
+                let behind = self.routing.congestion_behind((arrival.id, PortId(out)), &hop, &self.snapshot);
+                self.occupancy(first).saturating_add(behind)
+            }
         };
         let bias = u64::from(option.bias) * u64::from(self.params.full_bytes);
-        let cost = congestion.saturating_mul(u64::from(option.channels)).saturating_add(bias);
+        let cost = congestion.saturating_add(bias);
         Weighed { cost, hop, out, class: route.vc_class }
     }
 

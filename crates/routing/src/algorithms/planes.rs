@@ -8,7 +8,7 @@ use std::sync::Arc;
 use topology::{ChannelClass, Channels, Topology};
 use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcClass};
 
-use crate::{Hop, PathOption, Route, RouteState, Routing};
+use crate::{Hop, PathOption, Probe, Route, RouteState, Routing};
 
 /// Routing in every plane of a network.
 #[derive(Clone, Debug)]
@@ -64,8 +64,16 @@ impl Routing for PlanesRouting {
 
     fn candidates(&self, at: RouterId, hop: &Hop) -> [PathOption; 2] {
         let first = at.0 / self.routers * self.channels;
-        let here = |ChannelId(channel)| ChannelId(channel + first);
-        self.plane.candidates(self.within(at), hop).map(|option| PathOption { probe: option.probe.map(here), ..option })
+        let here = |probe| match probe {
+            Probe::Channel(ChannelId(channel)) => Probe::Channel(ChannelId(channel + first)),
+            Probe::First | Probe::Path => probe,
+        };
+        self.plane.candidates(self.within(at), hop).map(|option| PathOption { probe: here(option.probe), ..option })
+    }
+
+    fn congestion_behind(&self, (at, port): (RouterId, PortId), hop: &Hop, snapshot: &[u64]) -> u64 {
+        let of_plane = snapshot.get((at.0 / self.routers * self.channels) as usize..).unwrap_or_default();
+        self.plane.congestion_behind((self.within(at), port), hop, of_plane)
     }
 
     fn candidate_states(&self, at: RouterId, hop: &Hop) -> [RouteState; 2] {

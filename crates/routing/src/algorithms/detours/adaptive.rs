@@ -7,7 +7,9 @@
 //! - *UGAL-L* reads the queues of the source router's own ports.
 //! - *UGAL-G* reads the queues of the global channel by which each path leaves the source's group, wherever in the
 //!   group that is. It reads them from a snapshot of the whole network that is taken at fixed times, so that a result
-//!   does not depend on the order in which parts of the network are simulated. It needs groups.
+//!   does not depend on the order in which parts of the network are simulated. Without groups, the cost of a path is
+//!   the sum of the queues of all its channels (Besta and Hoefler, SC 2014): the first channel's queue as of now, the
+//!   others' from the snapshot. The path follows the first of equally near ports.
 //! - *PAR* decides as UGAL-L does, and again while the packet is on the direct path: at every router of the source's
 //!   group, or, without groups, at the second router of the path.
 //!
@@ -21,13 +23,13 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::{ChannelClass, Channels, Topology};
+use topology::{ChannelClass, Topology};
 use units::{Draw, KeyError, NodeId, PortId, RouterId, Time};
 
 use super::valiant::{Valiant, ValiantGroupSpec, ValiantNodeSpec};
 use super::{Detours, Memory, Phase, RouterDetours};
 use crate::algorithms::dragonfly::{GroupDetours, IntraGroup, MinimalSpec, Rule};
-use crate::{Hop, PathOption, Representative, Route, RouteState, Routing};
+use crate::{Hop, PathOption, Probe, Representative, Route, RouteState, Routing};
 
 /// Detours of adaptive routings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -99,7 +101,8 @@ choosing_spec! {
 }
 
 choosing_spec! {
-    /// Dragonflies: directly or by a detour, by the queues of the source group's global channels (UGAL-G).
+    /// All topologies but trees: directly or by a detour, by the queues of channels beyond the source's router
+    /// (UGAL-G).
     UgalGSpec {
         /// Period with which the queues are sampled.
         #[schemars(extend("minimum" = 1))]
@@ -135,8 +138,8 @@ impl Options {
 enum Sight {
     /// Router of the source, at its own ports.
     Router,
-    /// Router of the source, at its group's global channels, as of a snapshot.
-    Group { refresh: Time },
+    /// Router of the source, at channels of the whole network, as of a snapshot.
+    Snapshot { refresh: Time },
     /// Routers at the begin of the direct path, each at its own ports.
     Progressive,
 }
@@ -148,7 +151,6 @@ struct Choosing<D> {
     sight: Sight,
     detours: D,
     threshold: u32,
-    channels: Channels,
     /// Routings between which it chooses.
     options: Vec<Arc<dyn Routing>>,
 }
@@ -165,15 +167,16 @@ impl UgalLSpec {
 }
 
 impl UgalGSpec {
-    /// Builds the routing on a dragonfly.
+    /// Builds the routing on a topology: as a dragonfly, if it has groups.
     ///
     /// # Errors
-    /// If its tables would be larger than 1 GiB, if `refresh` is 0, or if the topology has no groups.
+    /// If `refresh` is 0, or if a table would be larger than 1 GiB. Without groups: if a key speaks of groups, if
+    /// routers cannot reach one another, or if more than 64 classes of virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         if self.refresh.0 == 0 {
             return Err(KeyError::new("refresh", "`refresh` must be longer than 0"));
         }
-        self.options().build("ugal-g", Sight::Group { refresh: self.refresh }, topology)
+        self.options().build("ugal-g", Sight::Snapshot { refresh: self.refresh }, topology)
     }
 }
 
@@ -190,7 +193,7 @@ impl ParSpec {
 
 impl Options {
     fn build(&self, kind: &'static str, sight: Sight, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
-        let (threshold, channels) = (self.threshold, Channels::new(topology));
+        let threshold = self.threshold;
         let progressive = sight == Sight::Progressive;
         let Some(groups) = topology.views().groups else {
             self.rule().refuse_without_groups(topology)?;
@@ -200,7 +203,7 @@ impl Options {
                 Arc::new(Valiant { kind: "shortest-path", detours: direct }),
                 Arc::new(Valiant { kind: "valiant-node", detours: other }),
             ];
-            return Ok(Arc::new(Choosing { kind, sight, detours, threshold, channels, options }));
+            return Ok(Arc::new(Choosing { kind, sight, detours, threshold, options }));
         };
         let detour: Arc<dyn Routing> = match self.detour {
             DetourKind::Group => Arc::new(self.group.build(groups)?),
@@ -208,7 +211,7 @@ impl Options {
         };
         let detours = GroupDetours::new(groups, self.rule(), u8::from(progressive))?;
         let options = vec![Arc::new(MinimalSpec {}.build(groups)?) as Arc<dyn Routing>, detour];
-        Ok(Arc::new(Choosing { kind, sight, detours, threshold, channels, options }))
+        Ok(Arc::new(Choosing { kind, sight, detours, threshold, options }))
     }
 }
 
@@ -221,7 +224,7 @@ impl<D: Detours> Choosing<D> {
     fn decided(&self, open: Memory) -> Memory {
         match self.sight {
             Sight::Progressive => self.detours.decided(open),
-            Sight::Router | Sight::Group { .. } => open.direct(),
+            Sight::Router | Sight::Snapshot { .. } => open.direct(),
         }
     }
 }
@@ -271,14 +274,15 @@ impl<D: Detours> Routing for Choosing<D> {
         let states = self.candidate_states(at, hop);
         let lengths = self.detours.lengths(at, waypoint, hop.dst);
         let probes = match self.sight {
-            Sight::Group { .. } => self.detours.probes(at, waypoint, hop.dst),
-            Sight::Router | Sight::Progressive => [None; 2],
+            Sight::Snapshot { .. } => self.detours.probes(at, waypoint, hop.dst),
+            Sight::Router | Sight::Progressive => [Probe::First; 2],
         };
-        let path = |i: usize, bias| {
-            let probe = probes[i].map(|(router, port)| self.channels.output(router, port));
-            PathOption { state: states[i], channels: lengths[i], bias, probe }
-        };
+        let path = |i: usize, bias| PathOption { state: states[i], channels: lengths[i], bias, probe: probes[i] };
         [path(0, 0), path(1, self.threshold)]
+    }
+
+    fn congestion_behind(&self, first: (RouterId, PortId), hop: &Hop, snapshot: &[u64]) -> u64 {
+        self.detours.congestion_behind(first, hop, snapshot)
     }
 
     #[inline]
@@ -289,7 +293,7 @@ impl<D: Detours> Routing for Choosing<D> {
 
     fn snapshot_period(&self) -> Option<Time> {
         match self.sight {
-            Sight::Group { refresh } => Some(refresh),
+            Sight::Snapshot { refresh } => Some(refresh),
             Sight::Router | Sight::Progressive => None,
         }
     }

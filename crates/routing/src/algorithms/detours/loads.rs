@@ -39,7 +39,7 @@ impl<'a> Rows<'a> {
         row.binary_search_by_key(&to, |&(router, _)| router).map_or(0.0, |place| row[place].1)
     }
 
-    /// Returns the traffic between two routers on direct paths, if all traffic goes by way of waypoints.
+    /// Returns the traffic between two routers on direct paths, if all packets have waypoints.
     pub fn by_waypoints(&self, from: RouterId, to: RouterId) -> f64 {
         let ends = self.sent[from.index()] + self.received[to.index()];
         // Rounding could leave a little less than nothing.

@@ -1,5 +1,5 @@
-//! Detours: routings by way of a waypoint drawn at the source, and adaptive ones that choose between the direct path and
-//! such a detour.
+//! Detours: routings by way of a waypoint drawn at the source, and adaptive routings that choose between the direct
+//! path and such a detour.
 //!
 //! Routings depend on the trait [`Detours`]. In networks of groups it is implemented by
 //! [`GroupDetours`](super::dragonfly::GroupDetours), whose direct paths cross at most one global channel. In all others
@@ -26,7 +26,7 @@ use std::fmt::Debug;
 use topology::{ChannelClass, Topology, View};
 use units::{Draw, NodeId, PortId, RouterId};
 
-use crate::{Hop, Representative, Route, RouteState, RouterTraffic};
+use crate::{Hop, Probe, Representative, Route, RouteState, RouterTraffic};
 pub use adaptive::{DetourKind, ParSpec, UgalGSpec, UgalLSpec};
 pub(super) use memory::{Memory, Phase};
 use routers::RouterDetours;
@@ -70,14 +70,16 @@ pub(super) trait Detours: Debug + Send + Sync {
     fn undecided(&self, decided: Memory) -> Memory;
     /// Returns the numbers of channels of the direct path and of the detour by a waypoint.
     fn lengths(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [u32; 2];
-    /// Returns the channels of the direct path and of the detour by a waypoint whose congestion a snapshot tells.
-    /// `None`: the first channel's congestion counts, as of now.
-    fn probes(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [Option<(RouterId, PortId)>; 2];
+    /// Returns the channels of the direct path and of the detour by a waypoint whose congestion counts, if snapshots
+    /// are taken.
+    fn probes(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [Probe; 2];
+    /// Returns the congestion behind a path's first channel: see `Routing::congestion_behind`.
+    fn congestion_behind(&self, first: (RouterId, PortId), hop: &Hop, snapshot: &[u64]) -> u64;
     /// Returns representative packets: see `Routing::representatives`.
     fn representatives(&self, at: RouterId) -> Option<Vec<Representative>>;
     /// Returns the largest number of routers that a packet can traverse.
     fn max_routers(&self) -> u32;
-    /// Returns the loads of output channels if every packet goes by way of its waypoint: see `OutputLoads`.
+    /// Returns the loads of output channels if every packet visits its waypoint: see `OutputLoads`.
     fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64>;
 
     /// Returns the waypoint that a packet is on its way to.

@@ -68,8 +68,7 @@ impl DirectPaths {
         Ok(paths)
     }
 
-    /// Returns the number of classes of paths that begin at routers with nodes, and, if `beside`, of those that begin
-    /// at a router beside such a router.
+    /// Returns the number of classes of paths that begin at routers with nodes or, if `beside`, at their neighbours too.
     pub fn classes_from(&self, beside: bool) -> u32 {
         match &self.kind {
             PathsKind::Table(_) if beside => self.longest.max(self.longest_beside).max(1),

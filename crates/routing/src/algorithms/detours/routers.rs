@@ -11,7 +11,7 @@ use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass};
 use super::paths::DirectPaths;
 use super::{Detours, Excluded, Memory, Phase, loads};
 use crate::algorithms::shortest_path::MAX_CLASSES;
-use crate::{Hop, Representative, Route, RouteState, RouterTraffic};
+use crate::{Hop, Probe, Representative, Route, RouteState, RouterTraffic};
 
 /// Waypoints, which are routers with nodes, and the classes of virtual channels: see the table of the parent module.
 #[derive(Clone, Debug)]
@@ -140,8 +140,8 @@ impl Detours for RouterDetours {
         }
     }
 
-    /// Only the second router decides again, so that the first hop alone needs a class of its own. The class of the next
-    /// local channels, which means nothing here, counts the decisions.
+    /// Only the second router decides again, so that only the first hop needs another class. The class of the next local
+    /// channels, which has no other meaning here, counts the decisions.
     fn decided(&self, open: Memory) -> Memory {
         if open.local() == 0 { open.in_phase(Phase::Decided) } else { Memory::default() }
     }
@@ -156,8 +156,20 @@ impl Detours for RouterDetours {
         [self.paths.length(at, target), self.paths.length(at, waypoint) + behind]
     }
 
-    fn probes(&self, _at: RouterId, _waypoint: u32, _dst: NodeId) -> [Option<(RouterId, PortId)>; 2] {
-        [None; 2]
+    fn probes(&self, _at: RouterId, _waypoint: u32, _dst: NodeId) -> [Probe; 2] {
+        [Probe::Path; 2]
+    }
+
+    /// Follows the first of the ports that lead nearer.
+    fn congestion_behind(&self, (mut at, mut port): (RouterId, PortId), hop: &Hop, snapshot: &[u64]) -> u64 {
+        let (mut hop, mut sum) = (*hop, 0);
+        while let Some(next) = self.paths.next(at, port) {
+            port = self.route(next, &mut hop).port(0, self.paths.port_lists());
+            at = next;
+            // Channels to nodes are not sampled.
+            sum += snapshot.get(self.paths.wiring.channels.output(at, port).index()).copied().unwrap_or(0);
+        }
+        sum
     }
 
     fn representatives(&self, _at: RouterId) -> Option<Vec<Representative>> {

@@ -2,9 +2,9 @@
 //!
 //! `valiant-group` draws a group and leaves it from the first router that it reaches there (Kim et al. 2008; the
 //! ValiantRestricted of Prisacari et al.). `valiant-node` draws a router (their ValiantAny). Both draw uniformly among
-//! the waypoints that are not excluded. In a network of groups, the groups of source and destination are excluded unless
-//! the keys say otherwise: a waypoint there would be no detour. If no waypoint is left (two groups) packets go directly.
-//! Traffic within a group stays on the direct path unless `intra_group = "valiant"`.
+//! the waypoints that are not excluded. In a network of groups, the groups of source and destination are excluded
+//! unless the keys say otherwise: a waypoint there would be no detour. If no waypoint is left (two groups) packets go
+//! directly. Traffic within a group stays on the direct path unless `intra_group = "valiant"`.
 //!
 //! Without groups, `valiant-node` excludes the routers of source and destination.
 

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::views::Groups;
-use topology::{ChannelClass, Topology};
+use topology::{ChannelClass, Channels, Topology};
 use units::{Draw, KeyError, NodeId, PortId, RouterId};
 
 use super::candidates::{Classes, DirectPaths};
 use super::loads;
 use super::representatives::Representatives;
 use crate::algorithms::detours::{Detours, Excluded, Memory, Phase};
-use crate::{Hop, Representative, Route, RouterTraffic};
+use crate::{Hop, Probe, Representative, Route, RouterTraffic};
 
 /// Routing of packets whose destination is in their source's group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,6 +75,7 @@ pub(in crate::algorithms) struct GroupDetours {
     pub rule: Rule,
     /// Number of classes of local channels before the detour begins: 1 if packets may turn to it on their way.
     before: u8,
+    channels: Channels,
 }
 
 impl GroupDetours {
@@ -86,7 +87,8 @@ impl GroupDetours {
     pub fn new(topology: &Groups, rule: Rule, before: u8) -> Result<Self, KeyError> {
         let behind_first = before + 1;
         let behind_second = before + 1 + if rule.waypoints == Waypoints::Groups { 1 } else { 2 };
-        Ok(Self { paths: DirectPaths::new(topology, Classes { behind_first, behind_second })?, rule, before })
+        let paths = DirectPaths::new(topology, Classes { behind_first, behind_second })?;
+        Ok(Self { paths, rule, before, channels: Channels::new(topology) })
     }
 
     /// Returns the number of classes on local channels.
@@ -108,9 +110,13 @@ impl GroupDetours {
         self.rule.excluded(self.paths.topology.size().g, from, to)
     }
 
-    /// Returns the channel by which a packet leaves the group of a router for another group. `None`: it stays.
-    fn exit(&self, at: RouterId, group: u32) -> Option<(RouterId, PortId)> {
-        (self.paths.topology.place(at).0 != group).then(|| self.paths.exit_channel(at, group))
+    /// Returns the channel by which a packet leaves the group of a router for another group, if it does.
+    fn exit(&self, at: RouterId, group: u32) -> Probe {
+        if self.paths.topology.place(at).0 == group {
+            return Probe::First;
+        }
+        let (router, port) = self.paths.exit_channel(at, group);
+        Probe::Channel(self.channels.output(router, port))
     }
 }
 
@@ -215,13 +221,18 @@ impl Detours for GroupDetours {
         [paths.length(at, home), before + paths.length(entry, home)]
     }
 
-    fn probes(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [Option<(RouterId, PortId)>; 2] {
+    fn probes(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [Probe; 2] {
         let group = |router| self.paths.topology.place(router).0;
         let by = match self.rule.waypoints {
             Waypoints::Groups => waypoint,
             Waypoints::Routers => group(RouterId(waypoint)),
         };
         [self.exit(at, group(self.paths.home(dst).0)), self.exit(at, by)]
+    }
+
+    /// No probe of these paths has several channels.
+    fn congestion_behind(&self, _first: (RouterId, PortId), _hop: &Hop, _snapshot: &[u64]) -> u64 {
+        0
     }
 
     fn representatives(&self, at: RouterId) -> Option<Vec<Representative>> {
