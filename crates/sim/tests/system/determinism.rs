@@ -68,7 +68,7 @@ fn case(names: [&str; 4], topology: &str, rest: &str) -> (String, String) {
 
 /// Returns whether a topology has had a routing since the first cases: detours were made for groups only.
 fn is_original(spec: &RoutingSpec, topology: &str) -> bool {
-    !matches!(spec.kind(), "valiant-node" | "ugal-l" | "par") || topology.contains("dragonfly")
+    !matches!(spec.kind(), "valiant-node" | "ugal-l" | "ugal-g" | "par") || topology.contains("dragonfly")
 }
 
 /// Every topology with every kind of router and every routing made for it, under workloads in turn; then every
@@ -119,6 +119,7 @@ fn cases() -> Vec<(String, String)> {
     cases.extend(measured());
     cases.extend(tabled());
     cases.extend(viewless());
+    cases.extend(detours());
     cases
 }
 
@@ -210,6 +211,26 @@ fn viewless() -> Vec<(String, String)> {
         VIEWLESS.map(|(family, keys)| case([family, name, router, load], keys, &rest))
     });
     cases.collect()
+}
+
+/// Detours without groups, with separate golden files: on a torus and a mesh, on a network from a file, and by parallel
+/// wires of a HyperX.
+fn detours() -> Vec<(String, String)> {
+    let topologies = [VIEWLESS[0], TOPOLOGIES[4], TOPOLOGIES[5], TOPOLOGIES[6]];
+    let mut cases = Vec::new();
+    let mut turns = ROUTERS.iter().cycle().zip(WORKLOADS.iter().cycle());
+    for (name, topology) in topologies {
+        for kind in ["valiant-node", "ugal-l", "ugal-g", "par"] {
+            for (router, &(load, workload)) in turns.by_ref().take(2) {
+                let rest = format!(
+                    "router = {{ kind = \"{router}\" }}\n routing = {{ kind = \"{kind}\" }}\n
+                     workload = {{ kind = \"traffic\", {workload} }}"
+                );
+                cases.push(case([&format!("{name} by detours"), kind, router, load], topology, &rest));
+            }
+        }
+    }
+    cases
 }
 
 /// A case, what it gave on one thread, and what it is expected to be near to.

@@ -17,6 +17,7 @@ mod credits;
 mod defaults;
 mod delay_paths;
 mod determinism;
+mod detours;
 mod dragonfly;
 mod driven_groups;
 mod estimates;

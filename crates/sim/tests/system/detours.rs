@@ -1,0 +1,62 @@
+//! Detours on topologies without groups: the load that they carry, against the direct paths and Valiant routing.
+
+use rayon::prelude::*;
+
+use crate::common::result;
+
+/// Networks with the direct routing, and traffic that is adversarial to it.
+const NETWORKS: [(&str, &str, &str); 3] = [
+    // All four nodes of a router send to the next router of the line: over one wire directly.
+    (
+        r#"kind = "hyperx", dims = [6], nodes_per_router = 4"#,
+        r#"kind = "shortest-path", ties = "random""#,
+        r#"{ kind = "shift", offset = 4 }"#,
+    ),
+    (
+        r#"kind = "hyperx", dims = [4, 4], nodes_per_router = 4"#,
+        r#"kind = "shortest-path", ties = "random""#,
+        r#"{ kind = "shift", offset = 4 }"#,
+    ),
+    // Nearly half way round, all in one direction.
+    (r#"kind = "torus", dims = [16]"#, r#"kind = "dimension-order""#, r#""tornado""#),
+];
+
+/// The load accepted when every node offers all that its link takes.
+fn accepted(topology: &str, routing: &str, pattern: &str) -> f64 {
+    let text = format!(
+        r#"
+        topology = {{ {topology} }}
+        link = {{ bandwidth = "40 Gb/s", delay = "20 ns" }}
+        router = {{ kind = "input-output-queued", buffer = "4 KiB", output_buffer = "4 KiB", delay = "0 ns",
+                   arbitration = "oldest-first" }}
+        routing = {{ {routing} }}
+        workload = {{ kind = "traffic", packet_size = "64 B", load = 1.0, pattern = {pattern} }}
+        measure = {{ warm_up = "40 us", min_time = "40 us", max_time = "100 us", precision = 0.01 }}
+        "#
+    );
+    result(&text).open().unwrap().accepted_load
+}
+
+#[test]
+fn choosing_routings_carry_as_much_as_the_better_of_both_paths() {
+    // Within 10 % on uniform and on adversarial traffic. Would catch a queue that is read from the wrong port, a cost
+    // without the length, a snapshot that is never taken, and a waypoint that is no detour.
+    let patterns = NETWORKS.iter().flat_map(|network| [network.2, r#""uniform""#].map(|pattern| (network, pattern)));
+    let cases: Vec<(&(&str, &str, &str), &str)> = patterns.collect();
+    cases.par_iter().for_each(|&(&(topology, minimal, adverse), pattern)| {
+        let direct = accepted(topology, minimal, pattern);
+        let valiant = accepted(topology, r#"kind = "valiant-node""#, pattern);
+        let is_adverse = pattern == adverse;
+        assert!(
+            !is_adverse || direct < 0.85 * valiant,
+            "{topology}: {direct} {valiant}: the traffic is not adversarial"
+        );
+        for kind in ["ugal-l", "ugal-g", "par"] {
+            let found = accepted(topology, &format!("kind = \"{kind}\""), pattern);
+            assert!(
+                found > 0.9 * direct.max(valiant),
+                "{kind} on {topology}, {pattern}: {found}, not {direct} or {valiant}"
+            );
+        }
+    });
+}
