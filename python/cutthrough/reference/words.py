@@ -64,8 +64,8 @@ WORDS = (
     Word(
         ("adaptive routing", "AR"),
         ("routing.adaptive-up-down", "routing.minimal-adaptive", "routing.ugal-l", "routing.shortest-path.ties"),
-        'Trees, tori and dragonflies have adaptive routings; on any network `ties = "least-loaded"` chooses among '
-        "shortest paths.",
+        'UGAL and PAR choose between direct paths and detours on any network but trees. On any network `ties = '
+        '"least-loaded"` chooses among shortest paths.',
     ),
     Word(
         ("Clos", "folded Clos", "leaf-spine", "spine-leaf"),
@@ -132,7 +132,7 @@ WORDS = (
     Word(
         ("UGAL", "Valiant", "non-minimal routing", "VLB"),
         ("routing.ugal-l", "routing.ugal-g", "routing.par", "routing.valiant-group", "routing.valiant-node"),
-        "Dragonflies only.",
+        "Detours by way of a random router on any network but trees, and by way of a random group on dragonflies.",
     ),
     Word(
         ("DOR", "XY routing", "dim_order", "e-cube"),
@@ -300,8 +300,8 @@ WORDS = (
     Word(
         ("Hamming graph", "flattened butterfly"),
         ("topology.hyperx", "topology.dragonfly.group"),
-        "A grid in which the routers of every line are wired to one another: `hyperx`. Its routing is minimal or a "
-        "table; adaptive detours are absent. A group of a dragonfly may be a flattened butterfly.",
+        "A grid in which the routers of every line are wired to one another: `hyperx`. A group of a dragonfly may be a "
+        "flattened butterfly.",
     ),
     Word(
         ("MMS graph", "McKay-Miller-Siran graph"),
