@@ -42,11 +42,12 @@ class _UgalLKeys(Section):
     detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour (default `node`).")
     threshold: int | None = key("""Cost advantage that a detour must exceed, in packets of the largest size times
         channels (from 0 to 1000000; default 4).""")
-    exclude_source_group: bool | None = key("Whether packets avoid waypoints in their source's group (default true).")
-    exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group
+    exclude_source_group: bool | None = key("""Whether packets avoid waypoints in their source's group. Dragonflies only
         (default true).""")
+    exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group.
+        Dragonflies only (default true).""")
     intra_group: Literal["minimal", "valiant"] | None = key("""Routing of packets that stay within their group:
-        directly, or with the choice of a detour (default `minimal`).""")
+        directly, or with the choice of a detour. Dragonflies only (default `minimal`).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -113,30 +114,31 @@ class ValiantGroup(Section, tag=("kind", "valiant-group")):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class ValiantNode(Section, tag=("kind", "valiant-node")):
-    """Dragonflies: Valiant routing by way of a random router."""
+    """All topologies but trees: Valiant routing by way of a random router."""
 
-    exclude_source_group: bool | None = key("Whether packets avoid waypoints in their source's group (default true).")
-    exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group
+    exclude_source_group: bool | None = key("""Whether packets avoid waypoints in their source's group. Dragonflies only
         (default true).""")
-    intra_group: Literal["minimal", "valiant"] | None = key("""Routing of packets that stay within their group (default
-        `minimal`).""")
+    exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group.
+        Dragonflies only (default true).""")
+    intra_group: Literal["minimal", "valiant"] | None = key("""Routing of packets that stay within their group.
+        Dragonflies only (default `minimal`).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class UgalL(_UgalLKeys, tag=("kind", "ugal-l")):
-    """Dragonflies: directly or by a detour, by the queues of the source's router."""
+    """All topologies but trees: directly or by a detour, by the queues of the source's router."""
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class UgalG(_UgalLKeys, tag=("kind", "ugal-g")):
-    """Dragonflies: directly or by a detour, by the queues of the source group's global channels."""
+    """All topologies but trees: as ugal-l, by the queues of channels beyond the source's router."""
 
     refresh: Time | None = key("Period with which the queues are sampled (greater than 0; default `100 ns`).")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Par(_UgalLKeys, tag=("kind", "par")):
-    """Dragonflies: as ugal-l, decided again at every router of the source's group."""
+    """All topologies but trees: as ugal-l, decided again at the next router."""
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

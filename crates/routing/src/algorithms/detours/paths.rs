@@ -23,6 +23,7 @@ pub(super) struct DirectPaths {
 }
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each routing, and a box would be one more load a hop")]
 enum PathsKind {
     /// All shortest paths, one class for each remaining hop: the class of the last hop is 0. A router draws one of the
     /// ports that lead nearer.
