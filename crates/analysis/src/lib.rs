@@ -5,6 +5,7 @@ mod analysis;
 mod credit_bound;
 mod detours;
 mod effort;
+mod idle_paths;
 mod loads;
 mod open_rates;
 mod path_sample;

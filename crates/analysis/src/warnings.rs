@@ -1,5 +1,5 @@
 //! Warnings of results that mislead although the experiment is valid: implausibly fast links, small buffers,
-//! head-of-line blocking, short runs, time series of a single interval, starving sources.
+//! head-of-line blocking, short runs, time series of a single interval, starving sources, idle paths.
 
 use fabric::MOST_TRANSMISSIONS;
 use fabric::catalogue::{Arbitration, HeadOfLine};
@@ -8,6 +8,7 @@ use topology::ChannelClass;
 use units::{Bytes, KeyError, Time};
 
 use crate::effort;
+use crate::idle_paths::{self, IdlePaths};
 use crate::router_memory;
 use crate::starvation;
 use ::experiment::WarmUp;
@@ -51,6 +52,7 @@ pub fn warnings(system: &System) -> Result<Vec<Warning>, KeyError> {
     found.extend(coarse_series(system));
     found.extend(fine_series(system));
     found.extend(starving(system)?);
+    found.extend(idle_paths::of(system)?.map(idle));
     Ok(found)
 }
 
@@ -293,4 +295,21 @@ fn starving(system: &System) -> Result<Option<Warning>, KeyError> {
             least.channel, least.demand, least.source, least.share, least.equal,
         ),
     }))
+}
+
+/// Warns of channels that one fixed path for each pair of nodes leaves idle.
+fn idle(found: IdlePaths) -> Warning {
+    let IdlePaths { idle, of, bounds: (fixed, spread) } = found;
+    let gain = match spread > fixed {
+        true => format!(", and raise the bound of uniform traffic from {fixed:.4} to {spread:.4}"),
+        false => String::new(),
+    };
+    Warning {
+        kind: "idle-paths",
+        key: "routing.ties",
+        message: format!(
+            "`routing.ties` = \"first\" gives each pair of nodes one fixed path, which leaves {idle} of {of} channels between routers \
+             idle; \"random\" and \"least-loaded\" use them{gain}"
+        ),
+    }
 }

@@ -16,7 +16,7 @@ use crate::algorithms::dragonfly::MinimalSpec;
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use crate::algorithms::planes::PlanesRouting;
-use crate::algorithms::shortest_path::{ShortestPathSpec, VcRule};
+use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
 use crate::algorithms::table::TableSpec;
 use crate::algorithms::up_down::UpDownSpec;
 
@@ -164,6 +164,21 @@ impl RoutingSpec {
         match self {
             Self::ShortestPath(spec) => Self::ShortestPath(ShortestPathSpec { vc_rule: VcRule::Single, ..spec }),
             other => other,
+        }
+    }
+
+    /// Returns the routing that spreads packets over all equally good ports. `None` unless `self` has the key `ties`,
+    /// needs no file, and takes the first of such ports.
+    #[must_use]
+    pub fn spread(&self) -> Option<Self> {
+        match self {
+            Self::ShortestPath(spec) if spec.ties == TieRule::First => {
+                Some(Self::ShortestPath(ShortestPathSpec { ties: TieRule::Random, ..*spec }))
+            }
+            Self::UpDown(spec) if spec.ties == TieRule::First => {
+                Some(Self::UpDown(UpDownSpec { ties: TieRule::Random, ..*spec }))
+            }
+            _ => None,
         }
     }
 

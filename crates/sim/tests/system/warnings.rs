@@ -118,6 +118,35 @@ fn fifos_that_block_are_named_and_others_are_not() {
 }
 
 #[test]
+fn idle_parallel_wires_and_equal_paths_are_named_with_the_key_that_uses_them() {
+    // By hand: the four leaves of the tree send all up by the first of four wires, which leaves three roots of four,
+    // 12 channels up and 12 down, of 32, idle. 12/15 of the traffic of a leaf's 4 nodes goes up: 1/3.2 and 1 (at most).
+    // Would catch a warning where no other path is as short (mesh, or a routing without the key), or a bound of the
+    // wrong routing.
+    let warned = |topology: &str, routing: &str| {
+        let found = of_kind(&experiment(topology, routing, "load = 0.3"), "idle-paths");
+        found.map(|warning| (warning.key, warning.message))
+    };
+    let with = |topology: &str, routing: &str| warned(topology, &format!("routing = {{ {routing} }}"));
+    for kind in ["shortest-path", "up-down"] {
+        let (key, message) = with(TREE, &format!("kind = \"{kind}\"")).unwrap();
+        assert_eq!(key, "routing.ties");
+        assert!(message.contains("24 of 32 channels") && message.contains("from 0.3333 to 1.0000"), "{message}");
+        for ties in ["random", "least-loaded"] {
+            assert_eq!(with(TREE, &format!("kind = \"{kind}\", ties = \"{ties}\"")), None);
+        }
+        assert_eq!(with(r#"kind = "mesh", dims = [3, 3]"#, &format!("kind = \"{kind}\"")), None);
+    }
+    assert_eq!(with(TREE, r#"kind = "d-mod-k""#), None);
+    // A double wire in a file, one of each direction idle. Nothing is gained: four nodes send the router at the other
+    // end a quarter of their packets, which fill one wire.
+    let file = r#"kind = "file", path = "data/cluster.edges""#;
+    let (_, message) = with(file, r#"kind = "shortest-path""#).unwrap();
+    assert!(message.contains("2 of 14 channels") && message.ends_with("use them"), "{message}");
+    assert_eq!(warned(file, ""), None, "the default routing of a file uses all wires");
+}
+
+#[test]
 fn a_run_that_ends_too_early_is_named_with_a_time_that_is_enough() {
     // Would catch a unit that is wrong: at load 0.3 sixteen nodes generate 200 messages of 82 ns in 3.4 us.
     let text = |measure: &str| experiment(TREE, "", "load = 0.3") + &format!("measure = {{ {measure} }}\n");
