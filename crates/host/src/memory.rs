@@ -24,6 +24,12 @@ pub struct MemoryParams {
 }
 
 impl MemoryParams {
+    /// Returns the least time of all copies of a byte of a message, in picoseconds.
+    pub fn least_per_byte(&self) -> f64 {
+        let copies = if self.single_copy { 1.0 } else { 2.0 };
+        copies * 8e12 / self.bandwidth.max(1) as f64
+    }
+
     /// Returns the time that a copy of `bytes` bytes takes alone, in picoseconds, rounded up.
     pub(crate) fn time(&self, bytes: u64) -> u64 {
         let time = (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(self.bandwidth.max(1)));

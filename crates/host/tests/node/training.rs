@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apps::motifs::{ProgramSpec, TrainingSpec};
 use host::{Executor, NicParams};
-use mpi::collectives::{Algorithm, Fastest, RailUse};
+use mpi::collectives::{Algorithm, Fastest, FastestWithin, RailUse};
 use mpi::program::Interval;
 use units::{Bytes, Time};
 
@@ -48,7 +48,13 @@ fn run(spec: TrainingSpec, ranks: u32) -> Vec<(String, u64, u64, Option<u64>)> {
     assert_eq!(world.executors[0].progress().open, 0, "every rank ends");
     let of = |executor: &Executor| -> Vec<Interval> { executor.intervals().flat_map(|own| own.1.to_vec()).collect() };
     let intervals = of(&world.executors[0]);
-    let fastest = Fastest { latency: MESSAGE, per_byte: 0.0, rails: RailUse::ONE, limits_receivers: true };
+    let fastest = Fastest {
+        latency: MESSAGE,
+        per_byte: 0.0,
+        rails: RailUse::ONE,
+        limits_receivers: true,
+        within: FastestWithin::default(),
+    };
     let measures = Arc::clone(&programs).measures(&fastest);
     let each = (0..).zip(measures).map(|(key, measure)| {
         let own = || intervals.iter().filter(|interval| interval.key == key);

@@ -7,7 +7,10 @@
 //!
 //! - A node sends and receives at most at the bandwidth of its link, by the rails that the policy assigns to its ranks.
 //!   With the delay model the receive rate is not limited, and only sent bytes count.
-//! - Data exchanged between ranks of one node cost nothing.
+//! - In an operation of several nodes, data exchanged between ranks of one node cost nothing. In an operation within
+//!   one node, the node's memory copies all data from rank to rank. An allreduce of P ranks then takes at least 2(P-1)
+//!   messages of the size of the buffer, as many as one-way gossip takes (Harary and Schwenk, "The communication
+//!   problem on graphs and digraphs", Journal of the Franklin Institute 297, 1974).
 //! - Successive messages of a rank cost no additional overhead: that is a property of the interface.
 
 use std::collections::BTreeSet;
@@ -28,6 +31,17 @@ pub struct Fastest {
     pub rails: RailUse,
     /// Whether the receive rate of a node is limited to that of its link. Not with the delay model.
     pub limits_receivers: bool,
+    /// Messages between ranks of one node.
+    pub within: FastestWithin,
+}
+
+/// Parameters of the fastest possible message between ranks of one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FastestWithin {
+    /// Time of an empty message, in picoseconds.
+    pub latency: u64,
+    /// Time of a byte in the memory of the node, all its copies together, in picoseconds. 0 if copies take no time.
+    pub per_byte: f64,
 }
 
 impl Fastest {
@@ -93,7 +107,8 @@ impl RailUse {
 }
 
 /// Returns the minimum time of an operation in picoseconds, from the begin of the first member to the end of the last
-/// member. If the nodes of the communicator are not known, each member is taken to have a node for itself.
+/// member. 0 for a single member. If the nodes of the communicator are not known, each member is taken to have a node
+/// for itself.
 ///
 /// For an allreduce in the switches, the link of each node carries the buffer at least once in each direction: the time
 /// is n/B, where messages take 2(P-1)/P n/B, because the switches combine and copy the data of the other nodes.
@@ -109,7 +124,7 @@ pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) 
         }
     };
     if nodes < 2.0 {
-        return 0;
+        return bound_within(&call.within(communicator), communicator.len(), &fastest.within);
     }
     let bytes = bytes as f64;
     // Bytes that some node has to send at least, and bytes that some node has to receive at least. All nodes together
@@ -143,4 +158,25 @@ pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) 
     let (out, into) = fastest.rails.most(communicator, largest);
     let received = if fastest.limits_receivers { fastest.of_bytes(received, into) } else { 0 };
     fastest.latency + fastest.of_bytes(sent, out).max(received)
+}
+
+/// Returns the minimum time in picoseconds of an operation of `members` ranks of one node.
+fn bound_within(call: &Collective, members: u32, fastest: &FastestWithin) -> u64 {
+    let others = f64::from(members.saturating_sub(1));
+    // Messages of the size of the call that the memory carries at least, all ranks together.
+    let messages = match call.operation {
+        _ if members < 2 => return 0,
+        Operation::Barrier => 0.0,
+        Operation::Allreduce if call.algorithm != Algorithm::InSwitch => 2.0 * others,
+        Operation::Allgather | Operation::Alltoall => f64::from(members) * others,
+        Operation::Allreduce
+        | Operation::Broadcast
+        | Operation::Reduce
+        | Operation::ReduceScatter
+        | Operation::Scan
+        | Operation::Exscan
+        | Operation::Gather
+        | Operation::Scatter => others,
+    };
+    fastest.latency + (messages * call.bytes as f64 * fastest.per_byte) as u64
 }

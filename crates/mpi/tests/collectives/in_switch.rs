@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use mpi::collectives::{
-    Algorithm, Collective, Fastest, GroupCall, Operation, ProgramGroup, RailUse, algorithms, bound, stage, stages,
+    Algorithm, Collective, Fastest, FastestWithin, GroupCall, Operation, ProgramGroup, RailUse, algorithms, bound,
+    stage, stages,
 };
 use mpi::communicator::{Communicator, Context, Group, NodeGroups};
 
@@ -109,7 +110,13 @@ fn a_group_is_the_leaders_and_what_they_stand_for() {
 fn links_carry_the_buffer_once_each_way_at_least() {
     // Would catch a bound of messages for operations that switches combine (2(P-1)/P n/B), or a bound without the time
     // of the shortest message.
-    let fastest = Fastest { latency: 1000, per_byte: 10.0, rails: RailUse::ONE, limits_receivers: true };
+    let fastest = Fastest {
+        latency: 1000,
+        per_byte: 10.0,
+        rails: RailUse::ONE,
+        limits_receivers: true,
+        within: FastestWithin::default(),
+    };
     let bound = |call: Collective, ranks| bound(&call, &Communicator::world(0, ranks), &fastest);
     for ranks in [2, 5, 64] {
         assert_eq!(bound(call(Operation::Allreduce, 640), ranks), 1000 + 6400);
@@ -135,7 +142,11 @@ fn bounds_use_the_rails_that_the_policy_gives_ranks() {
         to: to.map(Arc::from),
     };
     let of = |rails, call: &Collective, communicator: &Communicator| {
-        bound(call, communicator, &Fastest { latency: 1000, per_byte: 10.0, rails, limits_receivers: true })
+        bound(
+            call,
+            communicator,
+            &Fastest { latency: 1000, per_byte: 10.0, rails, limits_receivers: true, within: FastestWithin::default() },
+        )
     };
     let node_of: Vec<u32> = (0..8).map(|rank| rank / 2).collect();
     let even = Group::list([0, 2, 4, 6]);
@@ -159,6 +170,7 @@ fn bounds_use_the_rails_that_the_policy_gives_ranks() {
         per_byte: 10.0,
         rails: rails(None, None, striped_above),
         limits_receivers: true,
+        within: FastestWithin::default(),
     };
     assert_eq!(message(None).message(10), 1800);
     assert_eq!(message(Some(9)).message(10), 1100);

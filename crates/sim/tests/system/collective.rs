@@ -3,6 +3,7 @@
 
 use crate::common::{build, digest, digest_of, result};
 use fabric::Grain;
+use mpi::collectives::{Algorithm, Operation, algorithms};
 use sim::PointResult;
 
 /// Overheads, links and routers take whole nanoseconds; 100 bytes at 4 Gb/s are 200 ns.
@@ -102,6 +103,38 @@ fn bounds_are_those_of_theory() {
     let two = "placement = { strategy = \"contiguous\", processes_per_node = 2 }";
     assert_eq!(bound("alltoall", two), MESSAGE + 2.0 * 6.0 * 800.0 * byte);
     assert_eq!(bound("allreduce", two), MESSAGE + 1200.0 * byte);
+}
+
+#[test]
+fn bounds_within_a_node_are_those_of_its_memory() {
+    // By hand, four ranks of a node, in messages of 800 B: the memory carries 3 of a broadcast, 6 of an allreduce, 12 of
+    // an alltoall, in two copies of a byte a nanosecond. Would catch an operation within a node without a bound, a bound
+    // that no run reaches, and one that a run is below: all algorithms, with and without a memory, in one copy or two.
+    let of = |operation: &str, algorithm: &str, memory: &str| {
+        let program =
+            format!("operation = \"{operation}\", algorithm = \"{algorithm}\", size = \"800 B\", iterations = 3");
+        let rest = "placement = { strategy = \"contiguous\", processes_per_node = 4 }";
+        let text = experiment(&switch(1), &program, rest).replace("\"503 ns\" }", memory);
+        let [.., span, bound] = times(&result(&text));
+        assert!(span >= bound && bound >= 1512.0, "{operation} {algorithm} {memory}: {span} {bound}");
+        (span, bound)
+    };
+    let none = "\"503 ns\" }";
+    let twice = "\"503 ns\" }\nnode = { memory = { bandwidth = \"1 GB/s\" } }";
+    let once = "\"503 ns\", eager_limit = \"100 B\" }\n\
+                node = { memory = { bandwidth = \"1 GB/s\", latency = \"7 ns\", copies = 1 } }";
+    for (operation, bytes) in [("broadcast", 2400.0), ("allreduce", 4800.0), ("alltoall", 9600.0), ("barrier", 0.0)] {
+        assert_eq!(of(operation, "auto", twice).1, 1512.0 + 2.0 * bytes, "{operation}");
+        assert_eq!(of(operation, "auto", once).1, 1512.0 + bytes, "{operation}");
+    }
+    assert_eq!(of("broadcast", "linear", none), (1512.0, 1512.0));
+    for operation in Operation::ALL {
+        for algorithm in algorithms(operation).filter(|&algorithm| algorithm != Algorithm::InSwitch) {
+            for memory in [none, twice, once] {
+                of(operation.name(), algorithm.name(), memory);
+            }
+        }
+    }
 }
 
 #[test]

@@ -48,22 +48,35 @@ fn any_division_gives_the_same_bytes() {
 
 #[test]
 fn the_bound_of_a_step_is_no_less_than_that_of_its_parts() {
-    // Would catch gradients that are left out of the step's bound because they overlap with the backward pass.
-    for overlap in [true, false] {
-        for hidden in [64, 1024, 4096] {
-            let program =
-                format!(r#"{{ kind = "training", overlap = {overlap}, hidden = {hidden}, layers = 4, steps = 1 }}"#);
+    // Would catch gradients that are left out of the step's bound because they overlap with the backward pass, a group
+    // within a node without a bound, and a bound above what a run takes.
+    let within =
+        "placement = { strategy = \"contiguous\", processes_per_node = 4 }\nnode.memory.bandwidth = \"40 GB/s\"";
+    let cases = [
+        ("", "", [64, 1024, 4096].as_slice()),
+        ("tensor = 4,", within, &[64]),
+        ("expert = 4, tensor = 2,", within, &[64]),
+    ];
+    for (overlap, (groups, rest, widths)) in
+        [true, false].into_iter().flat_map(|overlap| cases.map(|own| (overlap, own)))
+    {
+        for hidden in widths {
+            let program = format!(
+                r#"{{ kind = "training", {groups} overlap = {overlap}, hidden = {hidden}, layers = 4, steps = 1 }}"#
+            );
             let point = result(&format!(
                 r#"
                 topology = {{ kind = "fat-tree", k = 4, n = 1 }}
                 link = {{ bandwidth = "100 Gb/s", delay = "20 ns" }}
                 workload = {{ kind = "program", program = {program} }}
+                {rest}
                 "#
             ));
             let parts = point.closed().unwrap().clone().program.unwrap().times.unwrap().measures;
             let step = parts.iter().find(|part| part.name == "step").unwrap();
             for part in &parts {
                 let bound = part.bound_ns.unwrap_or(0.0);
+                assert!(bound > 0.0 || part.name == "pipeline-wait", "{program}: {part:?}");
                 assert!(part.span_mean_ns.unwrap() >= bound && step.bound_ns.unwrap() >= bound, "{program}: {part:?}");
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use host::{Completed, Executor, Groups, HostError, LocalRanks, MOST_TRACED, Progress, Released};
-use mpi::collectives::Fastest;
+use mpi::collectives::{Fastest, FastestWithin};
 use mpi::program::Interval;
 use topology::ChannelClass;
 use units::{Arithmetic, TaskId, Time};
@@ -237,7 +237,7 @@ pub(crate) fn arithmetic(network: &Network) -> Option<Arithmetic> {
 
 /// Returns a lower bound of the time of messages between ranks: overheads, the least delay between two nodes, and the
 /// time of the bytes on the faster of two nodes' links, of all planes together. Links that do not limit receivers carry
-/// bytes in no time.
+/// bytes in no time. Within a node: overheads, and the copies of the bytes.
 fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let plan = &network.plan;
     let ends: &[ChannelClass] = match network.has(Feature::ReceiverLinks) {
@@ -255,6 +255,10 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
         per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet) / f64::from(network.planes()),
         rails: interface::rail_use(ranks, network),
         limits_receivers: network.has(Feature::ReceiverLinks),
+        within: FastestWithin {
+            latency: send + receive,
+            per_byte: ranks.memory.map_or(0.0, |memory| memory.least_per_byte()),
+        },
     }
 }
 
