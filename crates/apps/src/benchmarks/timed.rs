@@ -4,7 +4,8 @@
 //! again, and time the measured iterations together. The interval lasts from before the first to after the last
 //! measured iteration, and its key is the index of the size. The barriers consist of empty messages, whatever backend
 //! carries out the measured operation. A pause after each barrier keeps its after-effects in the interfaces (gaps,
-//! credits) out of the measurement.
+//! credits) out of the measurement. A pause before the barrier of the next size, as long as the measured iterations,
+//! keeps its messages out of it: those of a rank that is done would take turns with the last ones that it has sent.
 //!
 //! Warm-up iterations make the connections and register the memory that the measured iterations use. An operation whose
 //! root rotates has a warm-up iteration for each measured root, so that no measured root does so for the first time.
@@ -285,6 +286,8 @@ enum Place {
     Met,
     /// In an iteration, before the call with this number.
     Within(u32),
+    /// Has ended the iterations of a size, and waits.
+    Parting,
 }
 
 impl Place {
@@ -322,7 +325,7 @@ impl TimedRank {
             }
             (self.size, self.iteration) = (self.size + 1, 0);
             let more = (self.size as usize) < repetition.sizes.len();
-            self.place = if more { Place::First } else { Place::Over };
+            self.place = if more { Place::Parting } else { Place::Over };
         }
     }
 }
@@ -335,6 +338,13 @@ impl Script for TimedRank {
                 Place::First | Place::Second => {
                     self.place = Place::Met;
                     return ScriptCall::Collective(self.timed.meeting());
+                }
+                Place::Parting => {
+                    self.place = Place::First;
+                    let time = seen.now - self.begin;
+                    if time > 0 {
+                        return ScriptCall::Do(Action::Calc { time });
+                    }
                 }
                 Place::Met => {
                     self.place = Place::Within(0);

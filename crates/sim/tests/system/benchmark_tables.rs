@@ -225,6 +225,32 @@ fn who_carries_an_operation_out_is_chosen() {
 }
 
 #[test]
+fn a_row_does_not_depend_on_the_row_behind_it() {
+    // Would catch a row that carries the barrier behind it: messages of a rank that is done take turns with the last
+    // ones that it has sent, and a gap behind them delays these.
+    let pairs =
+        ["osu-latency", "ping-ping", "sendrecv", "imb-exchange", "osu-bw", "osu-bibw", "osu-mbw-mr", "streaming"];
+    let collectives = ["bcast", "allreduce", "alltoall", "allgather"];
+    for nic in ["infinipath", "rapidarray", "elan4", "infiniband", "ndr", "slingshot"] {
+        for kind in pairs.into_iter().chain(collectives) {
+            let row = |sizes: &str| {
+                let text = format!(
+                    r#"
+                    topology = {{ kind = "single-switch", ports = 4 }}
+                    link = {{ bandwidth = "1.5 GB/s", delay = "20 ns" }}
+                    nic = {{ kind = "{nic}" }}
+                    workload = {{ kind = "benchmark", benchmark = {{ kind = "{kind}", sizes = [{sizes}], repetitions = 2 }} }}
+                    "#
+                );
+                let own = rows(&result(&text));
+                (own[0].time_mean_ns, own[0].time_max_ns)
+            };
+            assert_eq!(row("\"5000 B\", \"64 B\""), row("\"5000 B\""), "{nic} {kind}");
+        }
+    }
+}
+
+#[test]
 fn any_number_of_threads_gives_the_same_bytes() {
     // Would catch an operation of a benchmark that depends on partitions.
     let nic = r#"nic = { kind = "loggp", send_overhead = "1009 ns", receive_overhead = "503 ns", eager_limit = "1 KiB" }
