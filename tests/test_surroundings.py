@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cutthrough.cli import HOMES
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -33,18 +35,50 @@ def shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProc
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "status"),
     [
-        "$C run small.toml --plots none -o out >&-",
-        "$C run small.toml --plots none -o out 2>&-",
-        "$C run small.toml --plots none -o out <&- >&- 2>&-",
+        ("$C run small.toml --plots none -o out >&-", 1),
+        ("$C run small.toml --plots none -o out 2>&-", 0),
+        ("$C run small.toml --plots none -o out <&- >&- 2>&-", 1),
     ],
 )
-def test_closed_streams_are_null(line: str, small: Path) -> None:
+def test_closed_streams_are_null(line: str, status: int, small: Path) -> None:
     """Catches commands that need a stream to write to, and files that become the standard output."""
     ran = shell(line, small.parent)
-    assert (ran.returncode, "Traceback" in ran.stderr) == (0, False)
+    assert (ran.returncode, "Traceback" in ran.stderr) == (status, False)
     assert (small.parent / "out" / "results.json").read_text(encoding="utf-8").startswith("{")
+
+
+#: A line for each command, and for the help, that prints something.
+PRINTING = {
+    "run": "run small.toml --plots none --json",
+    "plot": "plot out --plots none -f svg",
+    "merge": "merge out --plots none",
+    "compare": "compare out out",
+    "report": "report out",
+    "check": "check small.toml",
+    "analyze": "analyze small.toml",
+    "draw": "draw torus:4x4 -o t.svg",
+    "program": "program small.toml",
+    "record": "record --help",
+    "convert": "convert --help",
+    "map": "map -g stencil:2x2 -m mesh:2x2",
+    "calibrate": "calibrate --help",
+    "new": "new fat-tree",
+    "explain": "explain router",
+    "list": "list",
+    "reproduce": "reproduce --help",
+}
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_an_answer_that_nobody_can_read_is_an_error(name: str, small: Path) -> None:
+    """Catches a command that prints nothing and succeeds: standard output is closed before it begins."""
+    if " out" in PRINTING[name]:
+        shell("$C run small.toml --plots none -o out", small.parent)
+    ran = shell(f"$C {PRINTING[name]} >&-", small.parent)
+    assert (ran.returncode, ran.stderr.count("error:"), "Traceback" in ran.stderr) == (1, 1, False)
+    assert "standard output is closed" in ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from cutthrough.cli.common import (
     WRONG_INPUT,
     check_arguments,
+    check_output,
     complain,
     complain_of,
     described,
@@ -120,6 +121,15 @@ def cutthrough(
 def main() -> None:
     """Runs a command, and turns any failure into one message and an exit status. The entry point."""
     prepare_streams()
+    try:
+        _run()
+    except SystemExit as ended:
+        if not ended.code:
+            check_output()
+        raise
+
+
+def _run() -> None:
     try:
         check_arguments(sys.argv[1:])
         with joined_words():

@@ -124,6 +124,17 @@ def emit(text: str) -> None:
         _drop(sys.stdout)
 
 
+class Closed(io.TextIOWrapper):
+    """A standard output that was closed before the process began: the null device. Notes whether text was lost."""
+
+    has_lost = False
+
+    def write(self, text: str, /) -> int:
+        """Drops text."""
+        self.has_lost = self.has_lost or bool(text)
+        return super().write(text)
+
+
 def prepare_streams() -> None:
     """Prepares the standard streams so that writing never fails.
 
@@ -133,12 +144,22 @@ def prepare_streams() -> None:
     while (nowhere := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(nowhere, True)
     os.close(nowhere)
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115  (as long as the process)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115  (as long as the process)
+    if sys.stdout is None:
+        sys.stdout = Closed(open(1, "wb"), encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors in {"strict", "surrogateescape"}:
             stream.reconfigure(errors="replace")
+
+
+def check_output() -> None:
+    """Ends the process with an error if text was written to a standard output that was closed from the start."""
+    if isinstance(sys.stdout, Closed) and sys.stdout.has_lost:
+        complain("error: standard output is closed, and what the command prints is lost")
+        sys.exit(FAILED)
 
 
 def check_arguments(arguments: list[str]) -> None:
