@@ -189,6 +189,9 @@ pub struct Progress {
     pub open: u64,
     /// Number of operations that have ended.
     pub ended: u64,
+    /// Number of operations that have started and do not communicate: calculations, polls, probes,
+    /// and steps that interfaces take in collective operations.
+    pub local: u64,
     /// Packets given to the network, less those received from it. Summed over all executors: packets in the network.
     pub packets: i64,
     /// Contributions to results of groups given to the network, less those whose results have come from it. They are in
@@ -203,9 +206,16 @@ impl Progress {
     pub fn add(&mut self, other: &Self) {
         self.open += other.open;
         self.ended += other.ended;
+        self.local += other.local;
         self.packets += other.packets;
         self.combining += other.combining;
         self.is_busy |= other.is_busy;
+    }
+
+    /// Returns the number of sends, receives and operations in the switches that have ended. Too low by at most the
+    /// number of ranks while these calculate.
+    pub fn communicated(&self) -> u64 {
+        self.ended.saturating_sub(self.local)
     }
 
     /// Returns whether ranks wait and nothing will ever arrive.

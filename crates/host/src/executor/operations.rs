@@ -69,6 +69,7 @@ impl Executor {
         let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
         state.started = state.started.wrapping_add(op.count);
         self.trace_started(rank, id.number, &op.action, now);
+        self.progress.local += u64::from(!op.action.communicates());
         match op.action {
             Action::Send { to, bytes, tag, context } => {
                 self.unmatched += i64::from(op.count);

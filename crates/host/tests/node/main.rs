@@ -8,6 +8,7 @@ mod groups;
 mod interface;
 mod matching;
 mod processor;
+mod progress;
 mod protocols;
 mod reference;
 mod switch;

@@ -109,6 +109,12 @@ pub enum NicStep {
 }
 
 impl Action {
+    /// Returns whether the action is a send, a receive or an operation in the switches.
+    #[inline]
+    pub const fn communicates(&self) -> bool {
+        matches!(self, Self::Send { .. } | Self::Recv { .. } | Self::Group(_))
+    }
+
     /// Creates a send of `bytes` bytes to rank `to` with tag `tag`, in the communicator of all ranks.
     pub const fn send(to: u32, bytes: u64, tag: u32) -> Self {
         Self::Send { to, bytes, tag, context: Context::WORLD }
@@ -296,7 +302,8 @@ pub trait Programs: Debug + Send + Sync {
     fn ranks(&self) -> u32;
     /// Returns the program of one rank, which has not begun.
     fn rank(self: Arc<Self>, rank: u32) -> Box<dyn RankProgram>;
-    /// Returns an upper bound of the number of operations of all ranks. Used for progress reports.
+    /// Returns the number of sends, receives and operations in the switches of all ranks together, as far as they are
+    /// known beforehand. Used for progress reports.
     fn operations(&self) -> u64;
     /// Visits the messages that a rank sends, as far as they are known beforehand. Messages of one pair may be split
     /// over several visits.

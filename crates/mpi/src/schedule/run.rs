@@ -21,7 +21,7 @@ impl Programs for Schedule {
     }
 
     fn operations(&self) -> u64 {
-        self.len() as u64
+        self.kind.iter().filter(|&&kind| kind != OpKind::Calc).count() as u64
     }
 
     fn notes(&self) -> &[String] {

@@ -13,7 +13,7 @@ type Shape = (Operation, Algorithm, u64, u32, u32, u64);
 /// Totals of the calls of a rank.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// Number of sends, receives, calculations, probes and polls outside collective operations.
+    /// Number of sends and receives outside collective operations.
     pub operations: u64,
     shapes: BTreeMap<Shape, (Collective, u64)>,
 }
@@ -23,7 +23,7 @@ impl Totals {
     #[inline]
     pub fn add(&mut self, step: &ScriptCall) {
         match step {
-            ScriptCall::Do(_) => self.operations += 1,
+            ScriptCall::Do(action) => self.operations += u64::from(action.communicates()),
             ScriptCall::Collective(call) | ScriptCall::StartCollective(call) => {
                 let Collective { operation, algorithm, segment, communicator, root, bytes, .. } = *call;
                 let shape = (operation, algorithm, segment, communicator, root, bytes);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fabric::Batch;
 use host::{Completed, Executor, Groups, HostError, LocalRanks, MOST_TRACED, Progress, Released};
 use mpi::collectives::{Fastest, FastestWithin};
-use mpi::program::Interval;
+use mpi::program::{FanOut, Interval};
 use topology::ChannelClass;
 use units::{Arithmetic, TaskId, Time};
 
@@ -36,8 +36,8 @@ pub(super) struct RanksRun {
     /// Groups whose operations routers carry out.
     groups: Arc<Groups>,
     progress: Progress,
-    /// Upper bound of the number of operations of all ranks.
-    operations: u64,
+    /// Expected numbers of operations that communicate, and of packets.
+    expected: (u64, u64),
     /// Time since which nothing has changed while the network holds only contributions of this job, in ticks. None
     /// otherwise.
     held_since: Option<u64>,
@@ -81,7 +81,7 @@ impl RanksRun {
             context: context.clone(),
             counted: ClosedCounts::new(context, ranks.packet, stripe_above),
             progress: Progress { open: u64::from(count), ..Progress::default() },
-            operations: ranks.programs.operations(),
+            expected: expected(ranks, &context.network),
             held_since: None,
             idle_until: 0,
             ended: RankEnds::default(),
@@ -112,6 +112,15 @@ impl RanksRun {
         let is_held = progress.waits_for_members() && progress.combining > 0 && entered + copies == packets + ended;
         self.held_since = self.held_since.filter(|_| progress == self.progress).or(Some(now)).filter(|_| is_held);
         (self.progress, self.now) = (progress, now);
+    }
+
+    /// Returns the finished share of the run: of its operations that communicate and of its packets. A calculation costs
+    /// little time to simulate. 0 if nothing is known beforehand.
+    fn share(&self) -> f64 {
+        let (operations, packets) = self.expected;
+        let done = self.progress.communicated().min(operations) + self.counted.counts.packets.min(packets);
+        // The run has not ended.
+        done as f64 / (operations.saturating_add(packets)).max(done + 1) as f64
     }
 
     /// Records the messages that have arrived. Their latency begins when their data are released to the network.
@@ -262,6 +271,24 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     }
 }
 
+/// Returns the expected numbers of operations of all ranks that communicate, and of their packets. 0 packets if
+/// messages are not divided into packets.
+fn expected(ranks: &Ranks, network: &Network) -> (u64, u64) {
+    let programs = &*ranks.programs;
+    let mut packets = 0_u64;
+    if network.has(Feature::Packets) {
+        let node = |rank: u32| ranks.placement.node(TaskId(rank));
+        for rank in 0..programs.ranks() {
+            programs.fan_outs_of(rank, &mut |FanOut { to, bytes, count }| {
+                // Of a range of ranks, those on the own node are few.
+                let far = if to.len() > 1 || node(to.start) != node(rank) { to.len() as u64 } else { 0 };
+                packets = packets.saturating_add(ranks.packets_of(bytes).saturating_mul(count).saturating_mul(far));
+            });
+        }
+    }
+    (programs.operations(), packets)
+}
+
 impl WorkloadRun for RanksRun {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
         traffic_of(&self.ranks, &self.context, (&self.node_of, &self.groups), part)
@@ -296,8 +323,7 @@ impl WorkloadRun for RanksRun {
         if self.progress.open == 0 || self.now >= self.longest {
             return RunState::Ended;
         }
-        let operations = self.operations.max(self.progress.ended + 1);
-        RunState::Running(self.progress.ended as f64 / operations as f64)
+        RunState::Running(self.share())
     }
 
     fn error(&self, machine: &dyn Machine) -> Option<RunError> {
