@@ -52,7 +52,7 @@ def test_closed_streams_are_null(line: str, status: int, small: Path) -> None:
 #: A line for each command, and for the help, that prints something.
 PRINTING = {
     "run": "run small.toml --plots none --json",
-    "plot": "plot out --plots none -f svg",
+    "plot": "plot out -f svg",
     "merge": "merge out --plots none",
     "compare": "compare out out",
     "report": "report out",

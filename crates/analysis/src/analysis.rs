@@ -286,10 +286,11 @@ pub struct Check {
     /// Largest number of runs. 1 without a search. The other estimates assume this number.
     pub runs_most: u32,
     /// Whether the estimates are lower bounds: open traffic lasts until a workload ends whose time is not known in
-    /// advance.
+    /// advance. Workloads in the background that end by themselves do not count then.
     pub is_lower_bound: bool,
-    /// Whether these estimates are upper bounds: `measure.max_time` ends a workload before it can have sent everything,
-    /// and the part that it has sent by then is taken to be the largest possible.
+    /// Whether these estimates are upper bounds: `measure.max_time` or the end of its job ends a workload before it can
+    /// have sent everything, or a workload runs in the background until others have ended. The part that it has sent
+    /// by then is taken to be the largest possible.
     pub is_upper_bound: bool,
     /// Assumed speed of one core on this network, in packet-hops per second. Larger networks are slower.
     pub packet_hops_per_s: f64,

@@ -65,7 +65,7 @@ pub(crate) struct Effort {
     /// Whether the estimates are lower bounds: open traffic lasts until a workload ends whose time is not known in
     /// advance.
     pub is_bound: bool,
-    /// Whether all this is an upper bound: `measure.max_time` cuts a workload off.
+    /// Whether all this is an upper bound: a workload may end before it has sent everything.
     pub is_cut: bool,
     /// Offered load of the first job that is so close to saturation that its run does not converge, and the load at
     /// which its traffic saturates the network.
@@ -140,8 +140,6 @@ pub(crate) fn of(system: &System) -> Effort {
     };
     let (usual, longest) = (|extent: &RunLength| extent.usual_time(), |extent: &RunLength| extent.longest_time());
     let (least, least_alone) = (together(&usual), alone(&usual));
-    let ends = |(job, own): (&JobWork, &Job)| !own.background && matches!(job.extent, RunLength::Packets(_));
-    let lasts = jobs.iter().any(|job| matches!(job.extent, RunLength::Time { .. }));
     Effort {
         packet_hops: least.packet_hops.ceil(),
         messages: least.messages.ceil(),
@@ -152,17 +150,35 @@ pub(crate) fn of(system: &System) -> Effort {
         runs,
         is_cut: is_cut(system, &jobs),
         near,
-        is_bound: lasts && jobs.iter().zip(&system.jobs).any(ends),
+        is_bound: is_lower_bound(system, &jobs),
     }
 }
 
-/// Whether `measure.max_time` ends a workload before it can have sent everything.
+/// Whether open traffic lasts until a workload ends whose time is not known in advance.
+fn is_lower_bound(system: &System, jobs: &[JobWork]) -> bool {
+    let ends = |(job, own): (&JobWork, &Job)| !own.background && matches!(job.extent, RunLength::Packets(_));
+    let lasts = |job: &JobWork| matches!(job.extent, RunLength::Time { .. });
+    jobs.iter().any(lasts) && jobs.iter().zip(&system.jobs).any(ends)
+}
+
+/// Whether a workload may end before it has sent everything: by `measure.max_time` or the end of its job, or since it
+/// runs in the background.
 fn is_cut(system: &System, jobs: &[JobWork]) -> bool {
-    let limit = system.network.time_limit(system.spec.measure.max_time);
     let ends = |(work, job): (&JobWork, &Job)| {
-        matches!(work.extent, RunLength::Packets(_)) && job.span.start.saturating_add(work.bound) > limit
+        let stops = job.background && !is_lower_bound(system, jobs);
+        matches!(work.extent, RunLength::Packets(_)) && (stops || is_too_long(system, job, work.bound))
     };
     jobs.iter().zip(&system.jobs).any(ends)
+}
+
+/// Returns the time from which a job begins nothing, in ticks.
+fn end_of(system: &System, job: &Job) -> u64 {
+    system.network.time_limit(system.spec.measure.max_time).min(job.span.end)
+}
+
+/// Whether a job that takes at least `bound` ticks is ended before.
+fn is_too_long(system: &System, job: &Job, bound: u64) -> bool {
+    job.span.start.saturating_add(bound) > end_of(system, job)
 }
 
 /// Whether the run of a job does not converge, since its load is that of saturation. A search has other loads.
@@ -196,6 +212,9 @@ fn loads_of_runs(system: &System, runs: u32) -> f64 {
 }
 
 /// Returns the work of a run of the `chosen` jobs, in which open jobs run for a time.
+///
+/// A workload in the background is stopped when those in the foreground have ended. Their time is not known, nor how
+/// much it has done by then: nothing, if the work is a lower bound, and everything otherwise.
 fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&RunLength) -> u64) -> Work {
     let limit = system.network.time_limit(system.spec.measure.max_time);
     let end = chosen.iter().filter(|&&job| !system.jobs[job].background).map(|&job| {
@@ -203,20 +222,20 @@ fn of_run(system: &System, jobs: &[JobWork], chosen: &[usize], time: &dyn Fn(&Ru
             RunLength::Time { .. } => time(&jobs[job].extent),
             RunLength::Packets(_) => jobs[job].bound,
         };
-        system.jobs[job].span.start.saturating_add(own)
+        let span = &system.jobs[job].span;
+        span.start.saturating_add(own).min(span.end)
     });
     let end = end.max().unwrap_or(0).min(limit);
     let of = |&job: &usize| {
-        let (JobWork { extent, work, bound }, span) = (jobs[job], &system.jobs[job].span);
-        let lasts = end.min(span.end).saturating_sub(span.start) as f64;
+        let (JobWork { extent, work, bound }, own) = (jobs[job], &system.jobs[job]);
+        let lasts = end.min(own.span.end).saturating_sub(own.span.start) as f64;
         match extent {
             RunLength::Time { .. } => work.times(lasts),
-            // `measure.max_time` ends the workload before everything is sent: no more than links can begin to send.
-            RunLength::Packets(_) if limit < span.start.saturating_add(bound) => {
-                begun(system, &system.jobs[job], work, lasts)
+            RunLength::Packets(_) if own.background && is_lower_bound(system, jobs) => Work::default(),
+            // The workload ends before everything is sent: no more than links can begin to send.
+            RunLength::Packets(_) if is_too_long(system, own, bound) => {
+                begun(system, own, work, end_of(system, own).saturating_sub(own.span.start) as f64)
             }
-            // A background workload that is stopped does part of its work.
-            RunLength::Packets(_) if bound > 0 => work.times((lasts / bound as f64).min(1.0)),
             RunLength::Packets(_) => work,
         }
     };

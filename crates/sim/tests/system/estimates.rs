@@ -77,6 +77,60 @@ fn no_run_that_is_cut_off_exceeds_what_it_takes_at_most() {
 }
 
 #[test]
+fn jobs_that_wait_for_others_are_bounded() {
+    // Would catch work that is counted in proportion to a time that is not known: a bound that the run breaks, or an
+    // estimate far from it that is not called a bound. A halo exchange that calculates, beside an alltoall in the
+    // background (which it may outlast), open traffic, or both; one that ends before its job does.
+    let halo = |rest: &str| {
+        format!(
+            r#"{{ name = "halo", node_count = 4, {rest} workload = {{ kind = "program", program = {{ kind = "halo-2d", dims = [2, 2],
+                 message_size = "16 KiB", iterations = 20, compute = "20 us" }} }} }}"#
+        )
+    };
+    let alltoall = |background: bool, iterations: u32| {
+        format!(
+            r#"{{ name = "alltoall", node_count = 4, background = {background}, workload = {{ kind = "program", program = {{
+                 kind = "collective", operation = "alltoall", size = "16 KiB", iterations = {iterations}, compute = "5 us" }} }} }}"#
+        )
+    };
+    let open = r#"{ name = "open", node_count = 4, background = true, workload = { kind = "traffic", load = 0.2 } }"#
+        .to_owned();
+    let cases = [
+        (vec![halo(""), alltoall(false, 10)], false, false),
+        (vec![halo(""), alltoall(true, 3)], false, true),
+        (vec![halo(""), alltoall(true, 3000)], false, true),
+        (vec![halo(""), open.clone()], true, false),
+        (vec![halo(""), alltoall(true, 30), open.clone()], true, false),
+        (vec![halo(""), alltoall(true, 3000), open], true, false),
+        (vec![halo(r#"end = "10 ms","#), alltoall(false, 10)], false, false),
+        (vec![halo(r#"end = "5 us","#), alltoall(false, 10)], false, true),
+    ];
+    for (jobs, is_lower, is_upper) in cases {
+        let text = format!(
+            "topology = {{ kind = \"fat-tree\", k = 4, n = 2 }}\n{LINK}\njob = [{}]\n",
+            jobs.iter().map(|job| job.replace('\n', " ")).collect::<Vec<_>>().join(", ")
+        );
+        let (before, after) = (estimate(&text), result(&text));
+        assert_eq!((before.is_lower_bound, before.is_upper_bound), (is_lower, is_upper), "{text}");
+        // Open traffic sends messages of a packet.
+        let sent = |own: &sim::PointResult| match own.closed() {
+            Some(own) => own.program.as_ref().map_or(0, |own| own.program_messages),
+            None => own.packets,
+        };
+        let messages: u64 = after.jobs.iter().map(|job| sent(&job.point)).sum();
+        for (estimate, found) in [(before.packet_hops, after.packet_hops as f64), (before.messages, messages as f64)] {
+            let ratio = estimate / found;
+            let range = match (is_lower, is_upper) {
+                (true, _) => 0.0..=1.01,
+                (_, true) => 0.99..=f64::INFINITY,
+                _ => 1.0 / 1.2..=1.2,
+            };
+            assert!(range.contains(&ratio), "{text}: {estimate}, and {found} found");
+        }
+    }
+}
+
+#[test]
 fn load_at_the_bound_does_not_converge() {
     // Would catch an estimate of a run that is as short as it can be, although queues grow for as long as it lasts.
     let text = |load: f64| {
