@@ -14,3 +14,4 @@ mod shortest_path;
 mod table;
 mod trees;
 mod up_down;
+mod xgft;

@@ -15,11 +15,13 @@ use crate::families::file::{FileSpec, FileTopology};
 use crate::families::flat::{Flat, FlatSpec};
 use crate::families::hyperx::{HyperX, HyperXSpec};
 use crate::families::jellyfish::{Jellyfish, JellyfishSpec};
+use crate::families::leaf_spine::{LeafSpine, LeafSpineSpec};
 use crate::families::planes::{MAX_PLANES, Planes};
 use crate::families::polarfly::{PolarFly, PolarFlySpec};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use crate::families::slim_fly::{SlimFly, SlimFlySpec};
 use crate::families::torus::{GridSpec, Torus};
+use crate::families::xgft::{Xgft, XgftSpec};
 use crate::network::{Topology, View};
 use crate::shorthand::{Settings, short};
 
@@ -45,6 +47,12 @@ const SHORTEST: Keys = &[("kind", "shortest-path")];
 /// Shortest paths at random. With one fixed path for each pair, most of a folded Clos network would lie idle, and all
 /// parallel wires but one.
 const SPREAD: Keys = &[("kind", "shortest-path"), ("ties", "random")];
+
+/// Views of trees of switches.
+const LEVELS: &[View] = &[View::Hierarchy, View::Consecutive];
+
+/// Up and down by the least congested ports, on trees of switches.
+const UP_DOWN: Keys = &[("kind", "adaptive-up-down")];
 
 /// Dimension order, on grids.
 const IN_ORDER: Keys = &[("kind", "dimension-order")];
@@ -112,9 +120,23 @@ families! {
     /// k-ary n-tree: n levels of switches of 2k ports, k^n nodes, full bisection.
     FatTree(FatTreeSpec) = "fat-tree" {
         example: "fat-tree:k=4,n=4",
-        views: &[View::Hierarchy, View::Consecutive],
-        routing: &[("kind", "adaptive-up-down")],
+        views: LEVELS,
+        routing: UP_DOWN,
         build: |spec, _| FatTree::new(spec),
+    }
+    /// Tree of switches of any shape (XGFT), with parallel wires: full, tapered or partly filled.
+    Xgft(XgftSpec) = "xgft" {
+        example: "xgft:m=16x8x4,w=1x8x4",
+        views: LEVELS,
+        routing: UP_DOWN,
+        build: |spec, _| Xgft::xgft(spec),
+    }
+    /// Leaf switches with nodes, each wired to every spine switch.
+    LeafSpine(LeafSpineSpec) = "leaf-spine" {
+        example: "leaf-spine:leaves=16,spines=8,nodes_per_leaf=32",
+        views: LEVELS,
+        routing: UP_DOWN,
+        build: |spec, _| LeafSpine::leaf_spine(spec),
     }
     /// Groups of routers with short paths inside, and wires between all groups.
     Dragonfly(DragonflySpec) = "dragonfly" {

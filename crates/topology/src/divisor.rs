@@ -18,6 +18,12 @@ impl Divisor {
         Self { multiplier: u64::MAX / u64::from(divisor), divisor }
     }
 
+    /// Returns the divisor.
+    #[inline]
+    pub(crate) fn get(self) -> u32 {
+        self.divisor
+    }
+
     /// Returns the quotient, rounded down.
     #[inline]
     pub(crate) fn quotient(self, dividend: u32) -> u32 {

@@ -11,8 +11,10 @@ use topology::families::fat_tree::FatTreeSpec;
 use topology::families::file::FileSpec;
 use topology::families::flat::FlatSpec;
 use topology::families::hyperx::HyperXSpec;
+use topology::families::leaf_spine::LeafSpineSpec;
 use topology::families::single_switch::SingleSwitchSpec;
 use topology::families::torus::GridSpec;
+use topology::families::xgft::XgftSpec;
 use topology::{Family, TopologySpec, View};
 use units::KeyError;
 
@@ -22,6 +24,14 @@ fn grid(dims: &[u64], nodes_per_router: u64) -> GridSpec {
 
 fn hyperx(dims: &[u64], wires: &[u64], nodes_per_router: u64) -> TopologySpec {
     TopologySpec::HyperX(HyperXSpec { dims: dims.to_vec(), wires: wires.to_vec(), nodes_per_router })
+}
+
+fn xgft(m: &[u64], w: &[u64], p: Option<&[u64]>, hosts: Option<u64>) -> TopologySpec {
+    TopologySpec::Xgft(XgftSpec { m: m.to_vec(), w: w.to_vec(), p: p.map(<[u64]>::to_vec), hosts })
+}
+
+fn leaf_spine([leaves, spines, nodes_per_leaf, wires]: [u64; 4]) -> TopologySpec {
+    TopologySpec::LeafSpine(LeafSpineSpec { leaves, spines, nodes_per_leaf, wires })
 }
 
 #[test]
@@ -52,6 +62,21 @@ fn tables_and_shorthands_say_the_same() {
             hyperx(&[8, 4], &[1], 1),
             json!({"kind": "hyperx", "dims": [8, 4]}),
             ["hyperx:8x4", "hyperx:dims=8x4,wires=1"],
+        ),
+        (
+            xgft(&[8, 4], &[1, 2], None, None),
+            json!({"kind": "xgft", "m": [8, 4], "w": [1, 2]}),
+            ["xgft:m=8x4,w=1x2", "xgft:8x4,w=1x2"],
+        ),
+        (
+            xgft(&[8, 4], &[1, 2], Some(&[1, 2]), Some(30)),
+            json!({"kind": "xgft", "m": [8, 4], "w": [1, 2], "p": [1, 2], "hosts": 30}),
+            ["xgft:m=8x4,w=1x2,p=1x2,hosts=30", "xgft:hosts=30,p=1x2,w=1x2,m=8x4"],
+        ),
+        (
+            leaf_spine([4, 2, 8, 1]),
+            json!({"kind": "leaf-spine", "leaves": 4, "spines": 2, "nodes_per_leaf": 8}),
+            ["leaf-spine:leaves=4,spines=2,nodes_per_leaf=8", "leaf-spine:wires=1,nodes_per_leaf=8,spines=2,leaves=4"],
         ),
         (file, json!({"kind": "file", "path": "a,b.edges"}), ["file:a,b.edges"; 2]),
         (
@@ -95,6 +120,9 @@ fn unknown_keys_and_wrong_types_are_refused() {
         json!({"kind": "torus"}),
         json!({"kind": "hyperx", "dims": [8], "wires": "1x2"}),
         json!({"kind": "fat-tree", "k": 4}),
+        json!({"kind": "xgft", "m": [4, 4]}),
+        json!({"kind": "xgft", "m": 4, "w": 1}),
+        json!({"kind": "leaf-spine", "leaves": 4, "spines": 2}),
         json!({"kind": "fat-tree", "k": "4", "n": 4}),
         json!({"kind": "single-switch", "ports": 1.5}),
         json!({"kind": "file"}),
@@ -122,6 +150,11 @@ fn bad_shorthands_are_refused_at_their_key() {
         ("torus:8,dims=8", "dims"),
         ("hyperx:8x8,wires=", "wires"),
         ("hyperx:8x8,wires=1xtwo", "wires"),
+        ("xgft:m=4x4", "w"),
+        ("xgft:m=4x4,w=1x2,p=", "p"),
+        ("xgft:m=4x4,w=1x2,hosts=all", "hosts"),
+        ("leaf-spine:leaves=4,spines=2", "nodes_per_leaf"),
+        ("leaf-spine:leaves=4,spines=2,nodes_per_leaf=4,wires=x", "wires"),
         ("fat-tree:k=4", "n"),
         ("fat-tree:n=4", "k"),
         ("fat-tree:k=4,n=", "n"),
@@ -173,6 +206,18 @@ fn the_schema_states_the_range_that_is_built() {
     check_range(&schema("dragonfly-plus", "nodes_per_router"), |n| {
         plus(format!("leaves=1,spines=1,groups=2,nodes_per_router={n}"))
     });
+    check_range(&schema("xgft", "m")["items"], |m| xgft(&[m], &[1], None, None));
+    check_range(&schema("xgft", "w")["items"], |w| xgft(&[1, 1], &[1, w], None, None));
+    check_range(&schema("xgft", "p")["items"], |p| xgft(&[1, 1], &[1, 1], Some(&[1, p]), None));
+    check_range(&schema("xgft", "hosts"), |hosts| xgft(&[4096, 4096], &[1, 1], None, Some(hosts)));
+    check_range(&schema("leaf-spine", "leaves"), |leaves| leaf_spine([leaves, 1, 1, 1]));
+    check_range(&schema("leaf-spine", "spines"), |spines| leaf_spine([1, spines, 1, 1]));
+    check_range(&schema("leaf-spine", "nodes_per_leaf"), |nodes| leaf_spine([1, 1, nodes, 1]));
+    check_range(&schema("leaf-spine", "wires"), |wires| leaf_spine([1, 1, 1, wires]));
+    for key in ["m", "w", "p"] {
+        let numbers = schema("xgft", key);
+        assert_eq!((&numbers["minItems"], &numbers["maxItems"]), (&json!(1), &json!(20)));
+    }
     let dims = schema("hyperx", "dims");
     assert_eq!((&dims["minItems"], &dims["maxItems"]), (&json!(1), &json!(8)));
     let dims = schema("mesh", "dims");
@@ -193,7 +238,7 @@ fn check_range(schema: &Value, spec: impl Fn(u64) -> TopologySpec) {
 
 proptest! {
     #[test]
-    fn no_shorthand_panics(text in "(single-switch|fat-tree|torus|mesh|hyperx|file|.{0,6}):?[a-z0-9x=,. -]{0,16}") {
+    fn no_shorthand_panics(text in "(single-switch|fat-tree|xgft|leaf-spine|torus|mesh|hyperx|file|.{0,6}):?[a-z0-9x=,. -]{0,16}") {
         if let Ok(spec) = text.parse::<TopologySpec>() {
             // A shorthand equals a table that can be read back.
             let table = serde_json::to_value(&spec).unwrap();

@@ -6,6 +6,7 @@
 use proptest::prelude::*;
 use testkit::topology::{Bisection, bisection, check_topology, links};
 use topology::families::fat_tree::{FatTree, FatTreeSpec};
+use topology::views::Passage;
 use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId};
 
@@ -63,7 +64,7 @@ fn the_numbering_is_the_documented_one() {
 
 /// Returns whether down ports alone lead from a switch to a node, by trying all.
 fn leads_down(tree: &FatTree, router: RouterId, node: NodeId) -> bool {
-    (0..tree.k()).any(|port| leads_down_by(tree, router, PortId(port), node))
+    (0..tree.up_ports(router).0.0).any(|port| leads_down_by(tree, router, PortId(port), node))
 }
 
 fn leads_down_by(tree: &FatTree, router: RouterId, port: PortId, node: NodeId) -> bool {
@@ -80,8 +81,9 @@ fn down_ports_lead_to_their_nodes_and_only_they() {
         let tree = tree(k, n);
         for router in (0..tree.routers()).map(RouterId) {
             for node in (0..tree.nodes()).map(NodeId) {
-                let expected = (0..tree.k()).map(PortId).find(|&port| leads_down_by(&tree, router, port, node));
-                assert_eq!(tree.down_port(router, node), expected, "router {router}, node {node}");
+                let expected = (0..k as u16).map(PortId).find(|&port| leads_down_by(&tree, router, port, node));
+                let passage = tree.passage(router, node);
+                assert_eq!(passage.down.then_some(passage.first), expected, "router {router}, node {node}");
                 assert_eq!(tree.is_ancestor(router, node), expected.is_some());
             }
         }
@@ -119,7 +121,8 @@ fn the_largest_trees_are_built() {
         let (leaf, port) = tree.attachment(last);
         assert_eq!(tree.endpoint(leaf, port), Endpoint::Node(last));
         assert_eq!(tree.distance(RouterId(0), leaf), tree.diameter());
-        assert_eq!(tree.down_port(RouterId(tree.routers() - 1), last), Some(PortId(k as u16 - 1)));
+        let passage = tree.passage(RouterId(tree.routers() - 1), last);
+        assert_eq!(passage, Passage { first: PortId(k as u16 - 1), count: 1, down: true });
     }
 }
 
@@ -132,15 +135,5 @@ proptest! {
         (2..=most, Just(n))
     })) {
         check_topology(&tree(k, n));
-    }
-
-    #[test]
-    fn digits_spell_the_node(k in 2_u64..40, n in 1_u64..5, node in 0_u32..1 << 20) {
-        let tree = tree(k, n);
-        let node = node % tree.nodes();
-        let spelt = (0..tree.levels()).rev().fold(0, |number, place| {
-            number * k as u32 + u32::from(tree.digit(NodeId(node), place))
-        });
-        prop_assert_eq!(spelt, node);
     }
 }

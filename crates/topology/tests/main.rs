@@ -12,3 +12,4 @@ mod grid;
 mod hyperx;
 mod planes;
 mod wired;
+mod xgft;

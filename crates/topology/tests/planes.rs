@@ -11,9 +11,10 @@ use topology::{ChannelSource, Channels, Endpoint, NO_PATH, NetworkSpec, Topology
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
 /// One network of each family.
-const NETWORKS: [&str; 7] = [
+const NETWORKS: [&str; 8] = [
     "single-switch:5",
     "fat-tree:k=2,n=3",
+    "xgft:m=2x3x2,w=1x1x2,p=1x2x1,hosts=9",
     "dragonfly:h=2",
     "torus:4x3",
     "mesh:3x2",

@@ -33,7 +33,7 @@ fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
 }
 
 /// Networks on which the two graphs are compared: odd and even sizes, sizes of 2, several nodes on a router.
-const NETWORKS: [&str; 38] = [
+const NETWORKS: [&str; 46] = [
     "fat-tree:k=2,n=1",
     "fat-tree:k=2,n=2",
     "fat-tree:k=2,n=3",
@@ -42,6 +42,14 @@ const NETWORKS: [&str; 38] = [
     "fat-tree:k=3,n=3",
     "fat-tree:k=4,n=3",
     "fat-tree:k=5,n=2",
+    "xgft:m=1,w=1",
+    "xgft:m=6x4,w=1x3",
+    "xgft:m=4x3x2,w=1x5x2",
+    "xgft:m=6x2x3,w=1x3x2,p=1x2x1",
+    "xgft:m=3x2x3x2,w=1x2x1x2,p=1x1x3x2",
+    "xgft:m=4x3x3,w=1x2x3,p=1x2x2,hosts=29",
+    "xgft:m=3x3x2x2,w=1x2x2x3,hosts=17",
+    "leaf-spine:leaves=4,spines=3,nodes_per_leaf=5,wires=2",
     "torus:2",
     "torus:3",
     "torus:4",

@@ -31,12 +31,12 @@ pub enum TreeError {
         /// Orders that fit this topology.
         fitting: String,
     },
-    /// A fat-tree's switches do not have the up port.
-    #[error("`port` is {port}; a switch of this fat-tree has the up ports 0 to {most}")]
+    /// The switches of a level do not have the up port.
+    #[error("`port` is {port}; every switch of this tree has the up ports 0 to {most}")]
     NoSuchUpPort {
         /// Up port.
         port: u16,
-        /// Largest number of an up port.
+        /// Largest number of an up port of all switches.
         most: u16,
     },
     /// A group with no trees.

@@ -23,6 +23,11 @@ pub fn fat_tree(k: u64, n: u64) -> Arc<dyn Topology> {
     TopologySpec::FatTree(FatTreeSpec { k, n }).build(Path::new(".")).unwrap()
 }
 
+/// Returns the topology of a shorthand, such as `xgft:m=4x2,w=1x2`.
+pub fn shorthand(text: &str) -> Arc<dyn Topology> {
+    text.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap()
+}
+
 pub fn torus(dims: &[u64], nodes_per_router: u64) -> Arc<dyn Topology> {
     TopologySpec::Torus(GridSpec::new(dims, nodes_per_router)).build(Path::new(".")).unwrap()
 }

@@ -7,14 +7,14 @@ mod properties;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::common::{fat_tree, mesh, network, single_switch, torus};
+use crate::common::{fat_tree, mesh, network, shorthand, single_switch, torus};
 use routing::trees::{
     FixedUpPortSpec, LeastLoadedParentSpec, LoadBalancedSpec, MinimalDepthSpec, OrderKind, TreeClasses, TreeError,
     TreeSpec, Trees, TreesSpec,
 };
 use routing::{Routing, RoutingSpec, dependency_cycle_with_trees};
 use testkit::trees::{Turn, check_trees, multicast, switches, wires};
-use topology::{ChannelClass, Topology, TopologySpec};
+use topology::{ChannelClass, Topology};
 use units::{NodeId, PortId, RouterId};
 
 const FIXED: TreeSpec = TreeSpec::FixedUpPort(FixedUpPortSpec { port: None });
@@ -38,10 +38,6 @@ fn routing_of(topology: &dyn Topology) -> Arc<dyn Routing> {
 
 fn build(spec: TreesSpec, topology: &Arc<dyn Topology>, groups: &[Vec<NodeId>]) -> Result<Trees, TreeError> {
     spec.build(topology, &*routing_of(&**topology), groups)
-}
-
-fn dragonfly(shorthand: &str) -> Arc<dyn Topology> {
-    shorthand.parse::<TopologySpec>().unwrap().build(std::path::Path::new(".")).unwrap()
 }
 
 /// Returns random groups of a size, from a generator of this test.
@@ -209,7 +205,7 @@ fn trees_are_as_shallow_as_distances_allow() {
         (torus(&[5, 4], 1), &[OrderKind::Hops, OrderKind::DimensionOrder]),
         (torus(&[2, 3, 4], 2), &[OrderKind::Hops, OrderKind::DimensionOrder]),
         (mesh(&[4, 3], 1), &[OrderKind::Hops, OrderKind::DimensionOrder]),
-        (dragonfly("dragonfly:h=2"), &[OrderKind::Hops]),
+        (shorthand("dragonfly:h=2"), &[OrderKind::Hops]),
         (
             network("link 0 1\nlink 1 2\nlink 2 3\nlink 3 0\nlink 1 4\nnode 0\nnode 2\nnode 3\nnode 4\nnode 4\n"),
             &[OrderKind::Hops],
@@ -236,7 +232,7 @@ fn trees_are_as_shallow_as_distances_allow() {
 
 #[test]
 fn trees_of_dragonflies_are_as_shallow_as_direct_paths_allow() {
-    let machine = dragonfly("dragonfly:h=2");
+    let machine = shorthand("dragonfly:h=2");
     let dragonfly = machine.views().groups.unwrap();
     for seed in 0..12 {
         let groups = random_groups(seed, (4, 5), machine.nodes());
@@ -275,7 +271,7 @@ fn directed_trees_need_an_entry_for_each_sender() {
     for (topology, by) in [
         (fat_tree(4, 2), LEAST_LOADED),
         (torus(&[4, 4], 1), minimal_depth(OrderKind::DimensionOrder)),
-        (dragonfly("dragonfly:h=2"), load_balanced(OrderKind::LocalGlobal, 0)),
+        (shorthand("dragonfly:h=2"), load_balanced(OrderKind::LocalGlobal, 0)),
         (mesh(&[3, 3], 1), load_balanced(OrderKind::UpDown, 0)),
     ] {
         let groups = vec![group([0, 5, 8]), group([2, 3, 4, 7])];
@@ -326,7 +322,7 @@ fn classes_toward_the_root_lie_below_those_from_it() {
     assert_eq!(by_class(&build(shared, &grid, &groups).unwrap(), 4), [0, 0, 2, 2]);
     assert_eq!(by_class(&build(spec, &mesh(&[3, 4], 1), &groups).unwrap(), 4), [0, 0, 2, 2]);
     // Local channels of a dragonfly have two classes, global ones one.
-    let machine = dragonfly("dragonfly:h=2");
+    let machine = shorthand("dragonfly:h=2");
     let spec = TreesSpec::new(minimal_depth(OrderKind::LocalGlobal));
     assert_eq!(by_class(&build(spec, &machine, &groups).unwrap(), 4), [0, 0, 4, 2]);
     let shared = TreesSpec { classes: Some(TreeClasses::Shared), ..spec };
@@ -408,7 +404,14 @@ fn what_cannot_be_built_is_refused_by_name() {
     let port = TreeSpec::FixedUpPort(FixedUpPortSpec { port: Some(4) });
     assert_eq!(
         message(TreesSpec::new(port), &tree, &pair),
-        "`port` is 4; a switch of this fat-tree has the up ports 0 to 3"
+        "`port` is 4; every switch of this tree has the up ports 0 to 3"
+    );
+    // Switches of level 1 have 3 up ports, all others more, or none.
+    let narrow = shorthand("xgft:m=4x4x4,w=1x4x3");
+    let port = TreeSpec::FixedUpPort(FixedUpPortSpec { port: Some(3) });
+    assert_eq!(
+        message(TreesSpec::new(port), &narrow, &pair),
+        "`port` is 3; every switch of this tree has the up ports 0 to 2"
     );
     let spec = TreesSpec::new(FIXED);
     assert_eq!(message(TreesSpec { count: 0, ..spec }, &tree, &pair), "`count` is 0; a group has at least 1 tree");

@@ -11,14 +11,21 @@ use testkit::trees::{check_trees, naive_tree_dependencies, wires};
 use topology::Topology;
 use units::NodeId;
 
-use super::{FIXED, LEAST_LOADED, build, dragonfly, group, load_balanced, minimal_depth, routing_of};
-use crate::common::{fat_tree, mesh, network, random_network, torus};
+use super::{FIXED, LEAST_LOADED, build, group, load_balanced, minimal_depth, routing_of};
+use crate::common::{fat_tree, mesh, network, random_network, shorthand, torus};
 
 /// Returns a network, a builder that fits it, and groups.
 fn cases() -> impl Strategy<Value = (Arc<dyn Topology>, TreeSpec, Vec<Vec<NodeId>>)> {
     let networks = prop_oneof![
         random_network().prop_map(|lines| network(&lines)),
         prop::sample::select(vec![(2, 3), (3, 2), (4, 2), (2, 4)]).prop_map(|(k, n)| fat_tree(k, n)),
+        prop::sample::select(vec![
+            "xgft:m=4x3,w=1x2",
+            "xgft:m=2x3x2,w=1x3x2,p=1x2x1",
+            "xgft:m=3x2x3,w=1x2x2,p=1x2x2,hosts=14",
+            "leaf-spine:leaves=4,spines=3,nodes_per_leaf=3",
+        ])
+        .prop_map(shorthand),
         prop::sample::select(vec![vec![4], vec![3, 3], vec![2, 4], vec![2, 2, 3]]).prop_map(|dims| torus(&dims, 1)),
         prop::sample::select(vec![vec![5], vec![3, 4]]).prop_map(|dims| mesh(&dims, 2)),
         prop::sample::select(vec![
@@ -27,7 +34,7 @@ fn cases() -> impl Strategy<Value = (Arc<dyn Topology>, TreeSpec, Vec<Vec<NodeId
             "dragonfly:p=1,a=4,h=2,g=3,arrangement=absolute",
             "dragonfly:p=1,a=6,h=1,g=4,group=flattened-butterfly,group_dims=2x3",
         ])
-        .prop_map(dragonfly),
+        .prop_map(shorthand),
     ];
     let sets = prop::collection::vec(prop::collection::btree_set(0_u32..1 << 20, 1..7), 1..6);
     (networks, 0_usize..12, sets, 0_u32..3).prop_map(|(topology, choice, sets, extra)| {

@@ -8,4 +8,5 @@ mod hierarchy;
 pub use grid::Grid;
 pub(crate) use groups::NONE;
 pub use groups::{GroupNetwork, Groups, GroupsSize};
-pub use hierarchy::Hierarchy;
+pub(crate) use hierarchy::TreeShape;
+pub use hierarchy::{Hierarchy, Passage};

@@ -1,4 +1,4 @@
-//! Common part of trees of k-ary n-trees: up to a common ancestor, and down from it to all members.
+//! Common part of trees on switches in levels: up to a common ancestor, and down from it to all members.
 
 use topology::views::Hierarchy;
 use topology::{ChannelClass, Endpoint, Topology};
@@ -8,16 +8,17 @@ use super::super::load::TreeLoad;
 use super::super::tree::{Request, Step, Tree};
 use super::Builder;
 
-/// Rule that gives the up port, from 0 to k - 1, by which a climb leaves a switch.
+/// Rule that gives the up port, counted from the first, by which a climb leaves a switch.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum UpPort {
-    /// One port at every switch. The i-th edge-disjoint tree of a group takes the i-th port after it, in rotation.
-    Fixed(u16),
+    /// One port at every switch; `None`: the last one. The i-th edge-disjoint tree of a group takes the i-th port after
+    /// it, in rotation.
+    Fixed(Option<u16>),
     /// Port to the parent with the fewest trees through it, ties by the lower port, over a wire that is not taken.
     LeastLoaded,
 }
 
-/// Trees of fat-trees, which differ in their up ports only.
+/// Trees that differ in their up ports only.
 #[derive(Debug)]
 pub(super) struct Climb {
     pub kind: &'static str,
@@ -49,7 +50,7 @@ impl Builder for Climb {
     /// visited once, on the way down. Its port up is the one at which the wire from above ends.
     fn build(&self, request: &Request<'_>, load: &TreeLoad) -> Option<Tree> {
         let root = self.top(request, load)?;
-        let steps = self.steps(root, request.members, load)?;
+        let steps = self.steps(root, request, load)?;
         // A group below one leaf switch has no wires, and so no second tree that differs.
         let repeats = steps.is_empty() && request.number > 0;
         (!repeats).then_some(Tree { root, steps, depth: u32::from(self.tree.level(root)) })
@@ -65,36 +66,50 @@ impl Climb {
         // The nodes below a switch are consecutive.
         while !(tree.is_ancestor(switch, first) && tree.is_ancestor(switch, last)) {
             let up = self.up_port(switch, request.number, load)?;
-            let Endpoint::Router(parent, _) = tree.endpoint(switch, PortId(tree.k() + up)) else { return None };
+            let Endpoint::Router(parent, _) = tree.endpoint(switch, up) else { return None };
             switch = parent;
         }
         Some(switch)
     }
 
     /// Returns the up port by which tree `number` of its group leaves a switch.
-    fn up_port(&self, switch: RouterId, number: u32, load: &TreeLoad) -> Option<u16> {
-        let k = self.tree.k();
-        let parent = |up: u16| match self.tree.endpoint(switch, PortId(k + up)) {
-            Endpoint::Router(parent, _) if !load.is_taken(switch, PortId(k + up)) => Some((load.through(parent), up)),
+    fn up_port(&self, switch: RouterId, number: u32, load: &TreeLoad) -> Option<PortId> {
+        let (PortId(first), count) = self.tree.up_ports(switch);
+        let parent = |up: PortId| match self.tree.endpoint(switch, up) {
+            Endpoint::Router(parent, _) if !load.is_taken(switch, up) => Some((load.through(parent), up)),
             _ => None,
         };
         match self.up {
-            UpPort::Fixed(port) => Some(((u32::from(port) + number) % u32::from(k)) as u16),
-            UpPort::LeastLoaded => (0..k).filter_map(parent).min().map(|(_, up)| up),
+            UpPort::Fixed(port) => {
+                let start = u32::from(port.unwrap_or(count.checked_sub(1)?));
+                Some(PortId(first + ((start + number) % u32::from(count)) as u16))
+            }
+            UpPort::LeastLoaded => (first..first + count).map(PortId).filter_map(parent).min().map(|(_, up)| up),
         }
     }
 
     /// Returns the steps up to the top switch from all switches below it that members need.
-    fn steps(&self, root: RouterId, members: &[NodeId], load: &TreeLoad) -> Option<Vec<Step>> {
+    fn steps(&self, root: RouterId, request: &Request<'_>, load: &TreeLoad) -> Option<Vec<Step>> {
         let mut steps = Vec::new();
-        let mut below = vec![(root, members)];
+        let mut below = vec![(root, request.members)];
         while let Some((switch, members)) = below.pop() {
-            let port = |node: &NodeId| self.tree.down_port(switch, *node);
-            for some in members.chunk_by(|one, other| port(one) == port(other)) {
-                let Endpoint::Router(child, up) = self.tree.endpoint(switch, port(&some[0])?) else { continue };
-                if load.is_taken(child, up) {
-                    return None;
-                }
+            let passage = |node: &NodeId| self.tree.passage(switch, *node);
+            for some in members.chunk_by(|one, other| passage(one) == passage(other)) {
+                let Endpoint::Router(child, first) = self.tree.endpoint(switch, passage(&some[0]).first) else {
+                    continue;
+                };
+                // Parallel wires end at consecutive ports.
+                let wires = passage(&some[0]).count;
+                let up = match self.up {
+                    UpPort::Fixed(_) => {
+                        let own = self.up_port(child, request.number, load)?.0 - self.tree.up_ports(child).0.0;
+                        Some(PortId(first.0 + own % wires)).filter(|&up| !load.is_taken(child, up))
+                    }
+                    UpPort::LeastLoaded => (first.0..first.0 + wires)
+                        .map(PortId)
+                        .filter(|&up| !load.is_taken(child, up))
+                        .min_by_key(|&up| load.over(child, up)),
+                }?;
                 steps.push(Step { router: child, port: up, level: 0 });
                 below.push((child, some));
             }

@@ -20,7 +20,7 @@ use topology::views::Hierarchy;
 use super::Builder;
 use super::fat_tree::{Climb, UpPort};
 
-/// k-ary n-trees: up by the parent with the fewest trees through it.
+/// Fat-trees: up by the parent with the fewest trees through it, by the wire with the fewest trees over it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LeastLoadedParentSpec {}
