@@ -44,6 +44,8 @@ MACHINES = {
     "single-switch": "single-switch:8",
     "fat-tree": "fat-tree:k=4,n=3",
     "fat-tree-4096": "fat-tree:k=16,n=3",
+    "xgft": "xgft:m=4x4x2,w=1x2x2",
+    "leaf-spine": "leaf-spine:leaves=8,spines=4,nodes_per_leaf=8,wires=2",
     "mesh": "mesh:4x4x3",
     "torus": "torus:6x5",
     "torus-3d": "torus:4x4x4",

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 SMALL = ["single-switch:8", "fat-tree:k=4,n=2", "fat-tree:k=3,n=4", "mesh:5x4", "torus:8", "torus:6x5", "torus:3x4x2"]
 SMALL += ["torus:4x4x4", "mesh:3x3x2x2", "dragonfly:h=2", "dragonfly:p=1,a=4,h=1,g=2", "hyperx:4x3,wires=1x2"]
+SMALL += ["xgft:m=4x4x2,w=1x2x2", "xgft:m=3x3,w=1x2,p=1x2,hosts=7", "leaf-spine:leaves=4,spines=2,nodes_per_leaf=8"]
 LARGE = ["fat-tree:k=16,n=3", "fat-tree:k=50,n=2", "fat-tree:k=5,n=5", "torus:200", "torus:40x30", "torus:16x16x16"]
 LARGE += ["torus:8x8x8x8", "dragonfly:h=5", "dragonfly:p=16,a=32,h=10,g=74", "hyperx:8x8x8"]
+LARGE += ["xgft:m=32x16x8,w=1x16x16", "leaf-spine:leaves=128,spines=32,nodes_per_leaf=32"]
 #: Vertices that can be read in one picture.
 READABLE = 300
 

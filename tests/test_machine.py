@@ -156,6 +156,12 @@ def test_the_name_of_a_topology_keeps_its_lists() -> None:
     for keys, name in (
         ({"kind": "hyperx", "dims": [4, 2], "wires": [1, 2]}, "hyperx:4x2,wires=1x2"),
         ({"kind": "hyperx", "dims": [4, 2]}, "hyperx:4x2"),
+        ({"kind": "xgft", "m": [8], "w": [1]}, "xgft:m=8,w=1"),
+        ({"kind": "xgft", "m": [4, 4], "w": [1, 2], "hosts": 8}, "xgft:m=4x4,w=1x2,hosts=8"),
+        (
+            {"kind": "leaf-spine", "leaves": 2, "spines": 1, "nodes_per_leaf": 4},
+            "leaf-spine:leaves=2,spines=1,nodes_per_leaf=4",
+        ),
         (
             {"kind": "dragonfly", "a": 4, "h": 2, "group": "flattened-butterfly", "group_dims": [2, 2]},
             "dragonfly:a=4,h=2,group_dims=2x2",

@@ -145,11 +145,12 @@ proptest! {
 }
 
 /// Families whose default routing has paths of one length between two nodes.
-const FAMILIES: [&str; 11] = [
+const FAMILIES: [&str; 12] = [
     "torus:5x3x2",
     "torus:4x4,nodes_per_router=2",
     "mesh:4x3x2",
     "fat-tree:k=3,n=3",
+    "xgft:m=4x3x2,w=1x2x2,p=1x1x2,hosts=22",
     "single-switch:40",
     "dragonfly:h=1",
     "dragonfly:h=2",

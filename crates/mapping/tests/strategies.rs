@@ -96,11 +96,12 @@ const GENERAL: [StrategyName; 13] = [
     StrategyName::Mincut,
 ];
 
-const MACHINES: [&str; 6] = [
+const MACHINES: [&str; 7] = [
     "torus:4x3x2",
     "mesh:6x4",
     "dragonfly:p=2,a=4,h=2",
     "fat-tree:k=3,n=3",
+    "xgft:m=4x3x2,w=1x2x2,p=1x1x2,hosts=22",
     "single-switch:24",
     "torus:3x3,nodes_per_router=3",
 ];

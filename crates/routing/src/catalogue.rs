@@ -256,8 +256,8 @@ impl RoutingSpec {
         } else if self.takes_detours() {
             format!("takes detours by way of other routers, and a {kind} has none")
         } else {
-            let kinds: Vec<&str> = self.view().into_iter().flat_map(TopologySpec::kinds_with).collect();
-            format!("is for topologies of kind {}, not {kind}", kinds.join(" and "))
+            let kinds = self.view().map_or_else(String::new, TopologySpec::names_with);
+            format!("is for topologies of kind {kinds}, not {kind}")
         };
         let message = format!(
             "routing \"{}\" {misfit}; for {kind}: {}{}",

@@ -216,6 +216,15 @@ impl TopologySpec {
         Self::FAMILIES.iter().filter(move |family| family.views.contains(&view)).map(|family| family.kind)
     }
 
+    /// Returns the kinds of topology that have a view, for a message: `a, b and c`.
+    pub fn names_with(view: View) -> String {
+        let kinds: Vec<&str> = Self::kinds_with(view).collect();
+        match kinds.split_last() {
+            Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+            _ => kinds.concat(),
+        }
+    }
+
     /// Returns the keys of the default routing of a kind of topology: shortest paths for an unknown kind.
     pub fn default_routing(kind: &str) -> Keys {
         Self::FAMILIES.iter().find(|family| family.kind == kind).map_or(SHORTEST, |family| family.routing)

@@ -72,7 +72,8 @@ def for_pairs(
 def shorthand(shape: _core.Topology) -> str:
     """Returns a short name of a topology, such as `torus:8x8x8`, `dragonfly:h=4` or `hyperx:8x8,wires=1x2`."""
     spec: dict[str, Any] = json.loads(shape.spec()) or {}
-    keys = {key: value for key, value in spec.items() if key != "kind" and value not in (None, 1, [1])}
+    left_out = {"nodes_per_router": (1,), "wires": (1, [1]), "planes": (1,), "seed": (0,)}
+    keys = {key: value for key, value in spec.items() if value not in (None, *left_out.get(key, ())) and key != "kind"}
     texts = {key: _joined(value) if isinstance(value, list) else str(value) for key, value in keys.items()}
     numbers = [f"{key}={texts[key]}" for key, value in keys.items() if isinstance(value, int | list) and key != "dims"]
     rest = ",".join(filter(None, [texts.get("dims"), *numbers]))

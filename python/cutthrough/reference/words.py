@@ -69,9 +69,9 @@ WORDS = (
     ),
     Word(
         ("Clos", "folded Clos", "leaf-spine", "spine-leaf"),
-        ("topology.fat-tree", "topology.file"),
-        "`fat-tree` is a k-ary n-tree of full bisection bandwidth. Tapered and other trees are edge lists (`kind = "
-        '"file"`).',
+        ("topology.leaf-spine", "topology.xgft", "topology.fat-tree"),
+        "`leaf-spine` has two levels of switches, `xgft` any number, full or tapered. `fat-tree` is a k-ary n-tree: "
+        "equal switches and full bisection bandwidth.",
     ),
     Word(
         ("hypercube",),
@@ -325,9 +325,10 @@ WORDS = (
         "A random regular graph is a `jellyfish`. Other expanders are edge lists.",
     ),
     Word(
-        ("XGFT", "PGFT", "tapered tree", "tapered fat-tree", "SlimTree"),
-        ("topology.file",),
-        EDGE_LIST + " `fat-tree` is full.",
+        ("PGFT", "tapered tree", "tapered fat-tree", "oversubscription", "SlimTree"),
+        ("topology.xgft", "topology.leaf-spine"),
+        "A level of an `xgft` is tapered where a switch has fewer wires up than down; 2:1 has half as many. Wires to a "
+        "parent may be parallel (`p`).",
     ),
     Word(("BCube", "DCell", "FatClique", "hypermesh"), ("topology.file",), EDGE_LIST),
     Word(

@@ -265,7 +265,12 @@ mod tests {
     fn flows_load_what_the_analysis_says() {
         // Would catch shares of a path that are lost, exchanged routers, and merged channels that carry different
         // loads: sums and largest loads of some flows are compared with those of the exact analysis.
-        for shape in ["fat-tree:k=3,n=3", "dragonfly:h=2", "dragonfly:p=1,a=6,h=2,group=flattened-butterfly"] {
+        for shape in [
+            "fat-tree:k=3,n=3",
+            "xgft:m=4x3x2,w=1x2x2,p=1x1x2,hosts=22",
+            "dragonfly:h=2",
+            "dragonfly:p=1,a=6,h=2,group=flattened-butterfly",
+        ] {
             let spec: TopologySpec = shape.parse().expect("a shorthand");
             let topology: Arc<dyn Topology> = spec.build(Path::new(".")).expect("a topology");
             let machine = Machine::new(topology, MachineSpec::default()).expect("a machine");

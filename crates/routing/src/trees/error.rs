@@ -11,7 +11,7 @@ pub enum TreeError {
         /// Builder.
         kind: &'static str,
         /// Kinds of topology that the builder is made for.
-        wanted: &'static str,
+        wanted: String,
         /// Kind of this topology.
         topology: &'static str,
         /// Builders that fit this topology.
@@ -25,7 +25,7 @@ pub enum TreeError {
         /// Order.
         order: &'static str,
         /// Kinds of topology that the order is made for.
-        wanted: &'static str,
+        wanted: String,
         /// Kind of this topology.
         topology: &'static str,
         /// Orders that fit this topology.

@@ -136,7 +136,7 @@ impl TreeSpec {
     fn misfit(&self, topology: &dyn Topology) -> TreeError {
         TreeError::Misfit {
             kind: self.kind(),
-            wanted: self.view().into_iter().flat_map(TopologySpec::kinds_with).next().unwrap_or("any"),
+            wanted: self.view().map_or_else(String::new, TopologySpec::names_with),
             topology: topology.kind(),
             fitting: quoted(Self::all().iter().filter(|spec| topology.views().has(spec.view())).map(Self::kind)),
         }

@@ -393,8 +393,8 @@ fn what_cannot_be_built_is_refused_by_name() {
     let pair = [group([0, 5])];
     assert_eq!(
         message(TreesSpec::new(LEAST_LOADED), &grid, &pair),
-        "trees of kind \"least-loaded-parent\" are for topologies of kind fat-tree, not torus; for torus: \"minimal-depth\", \
-         \"load-balanced\""
+        "trees of kind \"least-loaded-parent\" are for topologies of kind fat-tree, xgft and leaf-spine, not torus; for \
+         torus: \"minimal-depth\", \"load-balanced\""
     );
     assert_eq!(
         message(TreesSpec::new(minimal_depth(OrderKind::LocalGlobal)), &grid, &pair),

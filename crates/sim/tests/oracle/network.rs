@@ -90,6 +90,16 @@ pub fn topology(random: &mut Random) -> (String, String, u64, &'static [&'static
             let text = format!("topology = {{ kind = \"single-switch\", ports = {ports} }}\n");
             (text, String::new(), ports, &["injection", "ejection"])
         }
+        4 if random.chance(50) => {
+            let keys = random.pick(&[
+                ("kind = \"xgft\", m = [4, 3], w = [1, 2]", 12),
+                ("kind = \"xgft\", m = [3, 2, 3], w = [1, 2, 1], p = [1, 1, 3]", 18),
+                ("kind = \"xgft\", m = [2, 3, 2], w = [1, 3, 2], p = [1, 2, 2], hosts = 9", 9),
+                ("kind = \"leaf-spine\", leaves = 4, spines = 3, nodes_per_leaf = 3, wires = 2", 12),
+            ]);
+            let text = format!("topology = {{ {} }}\nrouting = {{ kind = \"d-mod-k\" }}\n", keys.0);
+            (text, String::new(), keys.1, &["injection", "ejection", "up", "down"])
+        }
         4 => {
             let (k, n) = random.pick(&[(2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (4, 2)]);
             let text =

@@ -30,7 +30,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ("topology.ports", &["3", "8", "16"]),
     ("topology.k", &["2", "4"]),
     ("topology.n", &["2"]),
-    ("topology.p", &["1", "2"]),
+    // Of dragonflies a number, of trees a list.
+    ("topology.p", &["1", "2", "[1, 2]", "[1, 1]"]),
+    ("topology.m", &["[4, 2]", "[2, 4]"]),
+    ("topology.w", &["[1, 2]", "[1, 1]"]),
     ("topology.a", &["2", "4"]),
     ("topology.h", &["1", "2"]),
     ("topology.g", &["3", "4"]),
@@ -123,7 +126,9 @@ pub fn value_of(path: &str, shape: &Shape, strata: &Strata, random: &mut Random)
     // Text has no extremes: only what is known can be written.
     let known = VALUES.iter().find(|own| own.0 == path);
     if let Some((_, values)) = known.filter(|_| !is_extreme || matches!(shape, Shape::Text | Shape::List(..))) {
-        let table: toml::Table = format!("value = {}", random.one(values)).parse().unwrap();
+        let is_list = |value: &&&str| value.starts_with('[') == matches!(shape, Shape::List(..));
+        let fitting: Vec<&&str> = values.iter().filter(is_list).collect();
+        let table: toml::Table = format!("value = {}", random.one(&fitting)).parse().unwrap();
         return Some(table["value"].clone());
     }
     match shape {

@@ -120,6 +120,7 @@ fn cases() -> Vec<(String, String)> {
     cases.extend(tabled());
     cases.extend(viewless());
     cases.extend(detours());
+    cases.extend(tapered_trees());
     cases
 }
 
@@ -228,6 +229,28 @@ fn detours() -> Vec<(String, String)> {
                 );
                 cases.push(case([&format!("{name} by detours"), kind, router, load], topology, &rest));
             }
+        }
+    }
+    cases
+}
+
+/// Trees that are tapered, with parallel wires and with free places, by every router and each routing of trees in turn.
+fn tapered_trees() -> Vec<(String, String)> {
+    let topologies = [
+        ("tapered tree", "kind = \"xgft\", m = [4, 3, 2], w = [1, 2, 3], p = [1, 1, 2], hosts = 22"),
+        ("leaf-spine", "kind = \"leaf-spine\", leaves = 4, spines = 2, nodes_per_leaf = 6, wires = 2"),
+    ];
+    let routings = ["adaptive-up-down", "random-up-down", "d-mod-k", "shortest-path"];
+    let mut workloads = WORKLOADS.iter().cycle();
+    let mut cases = Vec::new();
+    for (name, topology) in topologies {
+        for (router, routing) in ROUTERS.iter().zip(routings.into_iter().cycle()) {
+            let &(load, workload) = workloads.next().unwrap();
+            let rest = format!(
+                "router = {{ kind = \"{router}\" }}\n routing = {{ kind = \"{routing}\" }}\n
+                 workload = {{ kind = \"traffic\", {workload} }}"
+            );
+            cases.push(case([name, routing, router, load], topology, &rest));
         }
     }
     cases

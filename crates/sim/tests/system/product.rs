@@ -16,6 +16,9 @@ const TOPOLOGIES: &[(&str, &str)] = &[
     ("single-switch", "ports = 16"),
     ("fat-tree", "k = 4, n = 2"),
     ("fat-tree", "k = 2, n = 4"),
+    // Tapered, with parallel wires, and with two free places.
+    ("xgft", "m = [3, 3, 2], w = [1, 2, 2], p = [1, 1, 2], hosts = 16"),
+    ("leaf-spine", "leaves = 4, spines = 2, nodes_per_leaf = 4"),
     // Four groups of two routers: full mesh and a global port left over.
     ("dragonfly", "p = 2, a = 2, h = 2, g = 4"),
     ("torus", "dims = [4, 4]"),

@@ -15,13 +15,13 @@ use crate::views::{Hierarchy, TreeShape};
 #[serde(deny_unknown_fields)]
 pub struct LeafSpineSpec {
     /// Number of leaf switches.
-    #[schemars(range(min = 1, max = 65535))]
+    #[schemars(range(min = 1, max = 65535), extend("x-example" = "4"))]
     pub leaves: u64,
     /// Number of spine switches.
-    #[schemars(range(min = 1, max = 65534))]
+    #[schemars(range(min = 1, max = 65534), extend("x-example" = "4"))]
     pub spines: u64,
     /// Number of nodes on each leaf switch.
-    #[schemars(range(min = 1, max = 65534))]
+    #[schemars(range(min = 1, max = 65534), extend("x-example" = "8"))]
     pub nodes_per_leaf: u64,
     /// Number of parallel wires between a leaf switch and a spine switch.
     #[serde(default = "one")]

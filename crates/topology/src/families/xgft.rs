@@ -32,11 +32,11 @@ const MAX_LEVELS: usize = 20;
 pub struct XgftSpec {
     /// Number of children of a switch, for each level from the leaves up. The first is the number of nodes of a leaf
     /// switch.
-    #[schemars(length(min = 1, max = 20), inner(range(min = 1, max = 65535)))]
+    #[schemars(length(min = 1, max = 20), inner(range(min = 1, max = 65535)), extend("x-example" = "[8, 4]"))]
     pub m: Vec<u64>,
     /// Number of parents of a node (1), and of a switch of each level below the top. The tree is tapered where it is
     /// smaller than the previous number of `m`.
-    #[schemars(length(min = 1, max = 20), inner(range(min = 1, max = 65534)))]
+    #[schemars(length(min = 1, max = 20), inner(range(min = 1, max = 65534)), extend("x-example" = "[1, 4]"))]
     pub w: Vec<u64>,
     /// Number of parallel wires from a node (1), and from a switch of each level below the top, to each parent.
     /// Default: 1 on all levels.

@@ -78,7 +78,7 @@ impl OrderKind {
     fn misfit(self, topology: &dyn Topology) -> TreeError {
         TreeError::OrderMisfit {
             order: self.kind(),
-            wanted: self.view().into_iter().flat_map(TopologySpec::kinds_with).next().unwrap_or("any"),
+            wanted: self.view().map_or_else(String::new, TopologySpec::names_with),
             topology: topology.kind(),
             fitting: quoted(Self::ALL.into_iter().filter(|order| topology.views().has(order.view())).map(Self::kind)),
         }
