@@ -133,6 +133,9 @@ def test_torus_by_hand() -> None:
     assert torus.coordinates(8 + 2) == (2, 1, 0)
     assert len(torus.channels()) == 3072
     assert torus.bisection_channels == 128
+    assert torus.bisection_bounds is not None
+    assert torus.bisection_bounds[0] <= 128 == torus.bisection_bounds[1]
+    assert ct.Topology("slim-fly:q=5").bisection_channels is None
     assert torus.spec == {"kind": "torus", "dims": [8, 8, 8], "nodes_per_router": 1}
 
 

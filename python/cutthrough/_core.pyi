@@ -138,6 +138,8 @@ class Topology:
     def diameter(self) -> int: ...
     @property
     def bisection_channels(self) -> int | None: ...
+    def bisection_bounds(self) -> tuple[int, int] | None:
+        """Bounds of the bisection: spectral, and the best cut found."""
     def spec(self) -> str:
         """JSON: the table of `[topology]`; null for a machine read from a file of another kind."""
     def distances(self, routers: bytes, others: bytes) -> bytes:

@@ -171,6 +171,11 @@ impl Topology {
         self.inner.bisection_channels()
     }
 
+    /// Bounds of the bisection, below and above, if the nodes can be halved with their routers.
+    fn bisection_bounds(&self, py: Python<'_>) -> Option<(u64, u64)> {
+        py.detach(|| topology::bisection_bounds(&*self.inner)).map(|bounds| (bounds.least, bounds.most))
+    }
+
     /// Channels on a shortest path, for pairs of routers: 32-bit numbers in and out.
     fn distances<'py>(&self, py: Python<'py>, routers: &[u8], others: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let between = |one, other| self.inner.distance(RouterId(one), RouterId(other));

@@ -123,6 +123,12 @@ class Topology(NetworkObject):
         """Directed channels that cross the natural bisection in one direction. None where there is no closed form."""
         return self._shape.bisection_channels
 
+    @cached_property
+    def bisection_bounds(self) -> tuple[int, int] | None:
+        """Bounds of the number of directed channels across a bisection in one direction: a spectral bound below, and
+        the best cut found above. None if the nodes cannot be halved with their routers, or beyond 4,096 routers."""
+        return self._shape.bisection_bounds()
+
     @property
     def groups(self) -> int | None:
         """The number of groups, if the machine consists of equal groups of routers. None otherwise."""
