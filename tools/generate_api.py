@@ -29,7 +29,14 @@ WIDTH = 120
 #: Lines of a base class beside those of its keys.
 BASE_LINES = 6
 #: Names of quantities in Python, by the format of the schema.
-QUANTITIES = {"a bandwidth": "Bandwidth", "a time": "Time", "a size": "Size", "a depth": "Depth"}
+QUANTITIES = {
+    "a bandwidth": "Bandwidth",
+    "a time": "Time",
+    "a size": "Size",
+    "a depth": "Depth",
+    "a length": "Length",
+    "a power": "Power",
+}
 SCALARS = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
 #: Objects other than sections that are accepted for one: the key, and the home of the class.
 STAND_INS = {

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use schemars::{JsonSchema, SchemaGenerator, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use units::{Bandwidth, Bytes, Capacity, QuantityError, Time};
+use units::{Bandwidth, Bytes, Capacity, Length, Power, QuantityError, Time};
 
 use super::rule::Rule;
 
@@ -263,6 +263,11 @@ fn quantities() -> &'static [Quantity] {
     static ALL: LazyLock<Vec<Quantity>> = LazyLock::new(|| {
         vec![
             quantity::<Time>(|text| Time::from_str(text).map(|time| time.0), |time| Time(time).to_string()),
+            quantity::<Length>(
+                |text| Length::from_str(text).map(|length| length.0),
+                |length| Length(length).to_string(),
+            ),
+            quantity::<Power>(|text| Power::from_str(text).map(|power| power.0), |power| Power(power).to_string()),
             quantity::<Bytes>(|text| Bytes::from_str(text).map(|size| size.0), |size| Bytes(size).to_string()),
             quantity::<Bandwidth>(
                 |text| Bandwidth::from_str(text).map(|bandwidth| bandwidth.0),

@@ -21,7 +21,7 @@ pub use ids::{ChannelId, NodeId, PlaneId, PortId, RouterId, TaskId, VcClass};
 pub use key_error::{KeyError, KeyResult};
 pub use located_error::LocatedError;
 pub use notes::{Notes, counted};
-pub use quantity::{Bandwidth, Bytes, Capacity, QuantityError, Time};
+pub use quantity::{Bandwidth, Bytes, Capacity, Length, Power, QuantityError, Time};
 pub use reason::reason;
 pub use shortened::{abridged, shortened};
 pub use stream::NamedStream;

@@ -307,9 +307,31 @@ static BANDWIDTH: Dimension = Dimension {
     ],
 };
 
+static LENGTH: Dimension = Dimension {
+    what: "a length",
+    example: "1.5 m",
+    smallest: "millimetres",
+    units: &[("km", 1_000_000), ("m", 1_000), ("cm", 10), ("mm", 1)],
+};
+
+static POWER: Dimension = Dimension {
+    what: "a power",
+    example: "12 W",
+    smallest: "milliwatts",
+    units: &[("MW", 1_000_000_000), ("kW", 1_000_000), ("W", 1_000), ("mW", 1)],
+};
+
 quantity! {
     /// A time or a duration, in picoseconds.
     Time, TIME
+}
+quantity! {
+    /// A length, in millimetres.
+    Length, LENGTH
+}
+quantity! {
+    /// An electrical power, in milliwatts.
+    Power, POWER
 }
 quantity! {
     /// A size, in bytes.
@@ -443,6 +465,10 @@ mod tests {
         assert_eq!("4kB".parse(), Ok(Bytes(4000)));
         assert_eq!("1.5 us".parse(), Ok(Time(1_500_000)));
         assert_eq!("12.8 ns".parse(), Ok(Time(12_800)));
+        assert_eq!("2.4 m".parse(), Ok(Length(2_400)));
+        assert_eq!("60cm".parse(), Ok(Length(600)));
+        assert_eq!("1.25 kW".parse(), Ok(Power(1_250_000)));
+        assert_eq!("1 MW".parse::<Power>(), "1000000000 mW".parse());
         for micro in ["5 \u{b5}s", "5 \u{3bc}s"] {
             assert_eq!(micro.parse(), Ok(Time(5_000_000)));
         }
@@ -514,6 +540,11 @@ mod tests {
             assert_eq!(size(written).as_deref(), Some(meant), "{written}");
         }
         assert_eq!(size("64 bits"), None);
+        let length = |text: &str| text.parse::<Length>().unwrap_err().meant().map(str::to_owned);
+        assert_eq!((length("2 metres").as_deref(), length("3 CM").as_deref()), (Some("2 m"), Some("3 cm")));
+        assert_eq!((length("30 centimeters").as_deref(), length("2 miles")), (Some("30 cm"), None));
+        let power = |text: &str| text.parse::<Power>().unwrap_err().meant().map(str::to_owned);
+        assert_eq!((power("25 watts").as_deref(), power("2 KW").as_deref()), (Some("25 W"), Some("2 kW")));
         let depth = |text: &str| text.parse::<Capacity>().unwrap_err().meant().map(str::to_owned);
         assert_eq!(depth("4 pkts").as_deref(), Some("4 packets"));
     }
@@ -548,6 +579,8 @@ mod tests {
             prop_assert_eq!(Time(value).to_string().parse(), Ok(Time(value)));
             prop_assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
             prop_assert_eq!(Bandwidth(value).to_string().parse(), Ok(Bandwidth(value)));
+            prop_assert_eq!(Length(value).to_string().parse(), Ok(Length(value)));
+            prop_assert_eq!(Power(value).to_string().parse(), Ok(Power(value)));
         }
 
         #[test]

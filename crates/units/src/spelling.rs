@@ -2,7 +2,7 @@
 //! powers of ten.
 
 /// Words for units and their parts, longer ones first, with their symbols.
-const WORDS: [(&str, &str); 21] = [
+const WORDS: [(&str, &str); 28] = [
     ("per second", "/s"),
     ("seconds", "s"),
     ("second", "s"),
@@ -13,6 +13,13 @@ const WORDS: [(&str, &str); 21] = [
     ("octets", "B"),
     ("bits", "b"),
     ("bit", "b"),
+    ("watts", "W"),
+    ("watt", "W"),
+    ("metres", "m"),
+    ("meters", "m"),
+    ("metre", "m"),
+    ("meter", "m"),
+    ("centi", "c"),
     ("nano", "n"),
     ("micro", "u"),
     ("milli", "m"),

@@ -118,7 +118,7 @@ fn shape(root: &Json, schema: &Json, depth: usize) -> Shape {
             let items = schema.get("items").map_or(Shape::Any, |items| shape(root, items, depth + 1));
             Shape::List(Box::new(items), length("minItems", 0), length("maxItems", 8))
         }
-        "string" if ["a time", "a size", "a bandwidth", "a depth"].contains(&format) => {
+        "string" if ["a time", "a size", "a bandwidth", "a depth", "a length", "a power"].contains(&format) => {
             Shape::Quantity(format.to_owned())
         }
         "string" => Shape::Text,
