@@ -90,6 +90,8 @@ def test_examples_of_sections_are_read(cutthrough: Callable[..., Any], tmp_path:
         "in_switch.elements",
         "in_switch.low_latency",
         "in_switch.streaming",
+        "layout",
+        "cost",
         "workload.late",
     }
     on_nic = {"kind": "program", "program": {"kind": "collective"}, "collectives": "nic"}

@@ -10,6 +10,7 @@ use topology::ChannelClass;
 use units::{ChannelId, KeyError};
 
 use crate::credit_bound;
+use crate::design::{self, Design};
 use crate::effort;
 use crate::loads::{LoadsKind, capacity, class_of, loads_of, of_class};
 use crate::path_sample;
@@ -18,6 +19,7 @@ use crate::warnings::warnings;
 use ::network::{Feature, Network};
 use ::system::Progress;
 use ::system::System;
+use ::system::connected_ports;
 use ::system::division;
 use ::system::memory_of_network;
 use ::system::model;
@@ -48,6 +50,8 @@ pub struct Analysis {
     pub buffers: Vec<BufferSpan>,
     /// Buffers of the routers. Equal routers are one entry.
     pub router_memory: Vec<RouterMemory>,
+    /// Parts of the network, their cables' lengths, and their cost.
+    pub design: Design,
     /// Prediction of the model of load imbalance inside groups. Valiant-group routing on a dragonfly only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imbalance_model: Option<Imbalance>,
@@ -146,8 +150,9 @@ pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, Ke
         class: names[usize::from(class_of(system, channel).0)].into(),
         load: loads.load[channel.index()],
     };
+    let throughput_bound = credits.as_ref().map_or(bandwidth_bound, |credits| credits.load);
     Ok(Analysis {
-        throughput_bound: credits.as_ref().map_or(bandwidth_bound, |credits| credits.load),
+        throughput_bound,
         bandwidth_bound,
         credit_limited: credits.is_some(),
         class_loads: loads
@@ -159,6 +164,7 @@ pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, Ke
         binding_channels_total: binding.len(),
         buffers: router_memory::spans(system),
         router_memory: router_memory::of(system),
+        design: design::of(system, throughput_bound),
         imbalance_model: imbalance(system),
         mapping: system.jobs.iter().find_map(|job| job.workload.mapping()),
         channel_loads: relative(&loads, &capacity),
@@ -210,6 +216,9 @@ pub struct Check {
     pub planes: Option<u32>,
     /// Number of directed channels, injection and ejection included.
     pub channels: u32,
+    /// Number of ports without a wire, of all routers together. Left out without `router.ports`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free_ports: Option<u64>,
     /// Number of channels between the most distant routers with nodes.
     pub diameter: u32,
     /// Number of channels that cross the bisection in one direction. Null if unknown.
@@ -361,6 +370,7 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         nodes: topology.nodes(),
         planes: Some(topology.planes()).filter(|&planes| planes > 1),
         channels: if system.network.has(Feature::Routes) { connected_channels(system) } else { topology.nodes() },
+        free_ports: system.spec.router.common().ports.map(|ports| design::free_ports(topology, ports)),
         diameter: topology.diameter(),
         bisection_channels: topology.bisection_channels(),
         routing: system.network.routing.kind().into(),
@@ -437,10 +447,6 @@ fn buffers_by_class(system: &System) -> BTreeMap<String, u32> {
 
 fn connected_channels(system: &System) -> u32 {
     let topology = &*system.network.topology;
-    let of = |router| {
-        let ports = (0..topology.ports(router)).map(units::PortId);
-        ports.filter(|&port| topology.endpoint(router, port) != topology::Endpoint::Unconnected).count() as u32
-    };
-    (0..topology.routers()).map(|router| of(units::RouterId(router))).sum::<u32>()
-        + topology.planes() * topology.nodes()
+    let of = |router| connected_ports(topology, units::RouterId(router)).count() as u32;
+    (0..topology.routers()).map(of).sum::<u32>() + topology.planes() * topology.nodes()
 }

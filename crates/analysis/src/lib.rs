@@ -3,6 +3,7 @@
 
 mod analysis;
 mod credit_bound;
+mod design;
 mod detours;
 mod effort;
 mod idle_paths;
@@ -17,6 +18,7 @@ mod warnings;
 pub use analysis::{
     Analysis, BindingChannel, CALLED_BACK, Check, ClassLoads, analyze, analyze_with, check, describe, job_loads, notes,
 };
+pub use design::{CableCount, CableLengths, CostSums, Design, SwitchCount};
 pub use loads::{LoadsKind, loads};
 pub use router_memory::{BufferSpan, RouterMemory};
 pub use warnings::{settle, unexplained, warnings};

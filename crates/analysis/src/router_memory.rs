@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use fabric::catalogue::BufferCounts;
 use serde::Serialize;
-use topology::{ChannelClass, Endpoint, Topology};
+use topology::{ChannelClass, Endpoint};
 use units::{PortId, RouterId};
 
-use ::system::System;
+use ::system::{System, connected_ports};
 
 /// Buffer memory of equal routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -59,15 +59,10 @@ pub(crate) fn of(system: &System) -> Vec<RouterMemory> {
     let topology = &*system.network.topology;
     let mut alike: BTreeMap<(u16, u64), u32> = BTreeMap::new();
     for router in (0..topology.routers()).map(RouterId) {
-        let ports = connected(topology, router).count() as u16;
+        let ports = connected_ports(topology, router).count() as u16;
         *alike.entry((ports, of_router(system, router))).or_insert(0) += 1;
     }
     alike.into_iter().map(|((ports, bytes), routers)| RouterMemory { ports, routers, bytes }).collect()
-}
-
-fn connected(topology: &dyn Topology, router: RouterId) -> impl Iterator<Item = PortId> {
-    let ports = (0..topology.ports(router)).map(PortId);
-    ports.filter(move |&port| topology.endpoint(router, port) != Endpoint::Unconnected)
 }
 
 /// Returns the memory of a router's buffers, in bytes: of each virtual channel that packets use, at inputs, crosspoints
@@ -82,10 +77,10 @@ fn of_router(system: &System, router: RouterId) -> u64 {
     let vcs_into = |port: PortId| u64::from(plan.vcs_on(class_into(port)));
     let inputs = |port: PortId| vcs_into(port) * u64::from(plan.buffer_bytes(class_into(port)));
     system.spec.router.memory(&BufferCounts {
-        ports: connected(topology, router).count() as u64,
-        input_bytes: connected(topology, router).map(inputs).sum(),
-        input_vcs: connected(topology, router).map(vcs_into).sum(),
-        output_vcs: connected(topology, router).map(outputs).sum(),
+        ports: connected_ports(topology, router).count() as u64,
+        input_bytes: connected_ports(topology, router).map(inputs).sum(),
+        input_vcs: connected_ports(topology, router).map(vcs_into).sum(),
+        output_vcs: connected_ports(topology, router).map(outputs).sum(),
         inner_bytes: u64::from(plan.inner_buffer_bytes()),
     })
 }

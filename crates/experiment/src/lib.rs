@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod design;
 mod in_switch;
 mod jobs;
 mod language;
@@ -14,6 +15,7 @@ mod workload;
 pub use config::{
     Diagnosis, ExperimentError, File, KeyDoc, MAX_FILE, MAX_POINTS, Position, SectionDoc, Swept, ValueDoc,
 };
+pub use design::{CableCostSpec, CostSpec, InterfaceCostSpec, LayoutSpec, SwitchCostSpec};
 pub use in_switch::{
     CombineUnitsSpec, ElementsSpec, InSwitchSpec, LineRateSpec, LowLatencySpec, Overflow, StreamingSpec, WordSerialSpec,
 };

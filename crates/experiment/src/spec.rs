@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::NetworkSpec;
 use units::{Bandwidth, Capacity, Time};
 
+use crate::design::{CostSpec, LayoutSpec};
 use crate::in_switch::InSwitchSpec;
 use crate::jobs::{self, JobSpec};
 use crate::nic::NicSpec;
@@ -53,6 +54,12 @@ pub struct ExperimentSpec {
     /// Execution of collective operations in routers.
     #[serde(default, skip_serializing_if = "InSwitchSpec::is_default")]
     pub in_switch: InSwitchSpec,
+    /// Racks of routers and nodes, for the lengths of cables in analyses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<LayoutSpec>,
+    /// Prices and powers of the network's parts, for the cost of a design in analyses.
+    #[serde(default, skip_serializing_if = "CostSpec::is_default")]
+    pub cost: CostSpec,
     /// Messages and their times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadSpec>,

@@ -37,6 +37,8 @@ pub enum RouterSpec {
 pub struct CommonKeys<'a> {
     /// Depths of the input buffers, which credits stand for. `None`: left out.
     pub buffer: Option<&'a Depths>,
+    /// Ports of a switch. `None`: left out.
+    pub ports: Option<u16>,
     /// Virtual channels of a link. `None`: left out.
     pub vcs: Option<u8>,
     /// Pipeline delay, from the arrival of a packet's head to the time at which it is ready to leave. `None`: left out.
@@ -81,7 +83,13 @@ pub enum HeadOfLine {
 macro_rules! common {
     ($spec:expr) => {{
         let spec = $spec;
-        CommonKeys { buffer: spec.buffer.as_ref(), vcs: spec.vcs, delay: spec.delay, credit_return: spec.credit_return }
+        CommonKeys {
+            buffer: spec.buffer.as_ref(),
+            ports: spec.ports,
+            vcs: spec.vcs,
+            delay: spec.delay,
+            credit_return: spec.credit_return,
+        }
     }};
 }
 
@@ -240,6 +248,12 @@ pub struct OutputQueuedSpec {
     /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 4 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Depths>,
+    /// Number of ports of a switch. A topology whose routers need more is refused, and `analyze` counts the free ports.
+    /// Nothing else depends on it: a run simulates the ports that the topology connects. Default: the number of ports
+    /// that the topology gives each router.
+    #[schemars(range(min = 1, max = 65535))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u16>,
     /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
@@ -263,6 +277,12 @@ pub struct InputQueuedSpec {
     /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 16 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Depths>,
+    /// Number of ports of a switch. A topology whose routers need more is refused, and `analyze` counts the free ports.
+    /// Nothing else depends on it: a run simulates the ports that the topology connects. Default: the number of ports
+    /// that the topology gives each router.
+    #[schemars(range(min = 1, max = 65535))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u16>,
     /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
@@ -289,6 +309,12 @@ pub struct VirtualOutputQueuedSpec {
     /// packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Depths>,
+    /// Number of ports of a switch. A topology whose routers need more is refused, and `analyze` counts the free ports.
+    /// Nothing else depends on it: a run simulates the ports that the topology connects. Default: the number of ports
+    /// that the topology gives each router.
+    #[schemars(range(min = 1, max = 65535))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u16>,
     /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
@@ -316,6 +342,12 @@ pub struct InputOutputQueuedSpec {
     pub buffer: Option<Depths>,
     /// Depth of an output's buffer, for each virtual channel.
     pub output_buffer: Capacity,
+    /// Number of ports of a switch. A topology whose routers need more is refused, and `analyze` counts the free ports.
+    /// Nothing else depends on it: a run simulates the ports that the topology connects. Default: the number of ports
+    /// that the topology gives each router.
+    #[schemars(range(min = 1, max = 65535))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u16>,
     /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
@@ -341,6 +373,7 @@ impl Default for InputOutputQueuedSpec {
         Self {
             buffer: None,
             output_buffer: Capacity::Packets(4),
+            ports: None,
             vcs: None,
             delay: None,
             speedup: 1,
@@ -365,6 +398,12 @@ pub struct InputCrosspointQueuedSpec {
     pub crosspoint_buffer: Capacity,
     /// Queues in which the packets of an input wait.
     pub queueing: InputQueueing,
+    /// Number of ports of a switch. A topology whose routers need more is refused, and `analyze` counts the free ports.
+    /// Nothing else depends on it: a run simulates the ports that the topology connects. Default: the number of ports
+    /// that the topology gives each router.
+    #[schemars(range(min = 1, max = 65535))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u16>,
     /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
@@ -385,6 +424,7 @@ impl Default for InputCrosspointQueuedSpec {
             buffer: None,
             crosspoint_buffer: Capacity::Packets(2),
             queueing: InputQueueing::default(),
+            ports: None,
             vcs: None,
             delay: None,
             credit_return: CreditReturn::default(),
@@ -410,6 +450,12 @@ pub struct SharedBufferSpec {
     /// times the free memory.
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub alpha: f64,
+    /// Number of ports of a switch. A topology whose routers need more is refused, and `analyze` counts the free ports.
+    /// Nothing else depends on it: a run simulates the ports that the topology connects. Default: the number of ports
+    /// that the topology gives each router.
+    #[schemars(range(min = 1, max = 65535))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u16>,
     /// Virtual channels of a link. Default: the number that the routing needs.
     #[schemars(range(min = 1, max = 64))]
     pub vcs: Option<u8>,
@@ -429,6 +475,7 @@ impl Default for SharedBufferSpec {
             buffer: None,
             memory: None,
             alpha: 1.0,
+            ports: None,
             vcs: None,
             delay: None,
             credit_return: CreditReturn::default(),

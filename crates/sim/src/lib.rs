@@ -7,7 +7,8 @@ mod point;
 mod routing_table;
 
 pub use ::analysis::{
-    Analysis, BindingChannel, BufferSpan, Check, ClassLoads, LoadsKind, RouterMemory, analyze, check, loads, warnings,
+    Analysis, BindingChannel, BufferSpan, CableCount, Check, ClassLoads, CostSums, Design, LoadsKind, RouterMemory,
+    SwitchCount, analyze, check, loads, warnings,
 };
 pub use ::experiment::*;
 pub use ::network::{Machine, Network, Packets, Part, Sample, SourceWaits, traffic};

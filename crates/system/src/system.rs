@@ -14,6 +14,7 @@ use crate::groups::{Demand, JobGroups, senders};
 use crate::job::{self, Job, JobBuilder};
 use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
 use crate::model;
+use crate::ports;
 use crate::progress::Progress;
 use crate::run::outcome::RunError;
 use crate::shared_interfaces;
@@ -66,6 +67,7 @@ impl System {
     ) -> Result<Self, KeyError> {
         let topology = parts.topology(spec, base)?;
         model::check(spec, &**model)?;
+        ports::check(&*topology, spec.router.common().ports)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
         let mut jobs = job::job_builders(spec, (&topology, &**model), (base, parts), &[])?;
         let offload_limits = {

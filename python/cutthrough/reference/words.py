@@ -50,6 +50,18 @@ WORDS = (
         "network whose routers are GPUs and switches is a topology of kind `file`.",
     ),
     Word(
+        ("energy", "TCO", "capex", "bill of materials"),
+        ("cost",),
+        "`analyze` adds up prices and powers of switches, cables and interfaces (`[cost]`). Energy in use does not "
+        "depend on traffic and is not computed.",
+    ),
+    Word(
+        ("cable length", "cabling", "AOC", "DAC", "floor plan", "rack layout"),
+        ("layout", "cost.copper", "cost.optical"),
+        "`[layout]` puts routers and nodes into racks and rows, and `analyze` gives the lengths of cables. Delays are "
+        "those of `[link]`.",
+    ),
+    Word(
         ("rail", "rail-optimized", "multi-rail"),
         ("topology.planes", "nic.rails"),
         "A node's interface into one of several equal networks: `planes` copies the topology, `[nic.rails]` "
@@ -370,11 +382,6 @@ WORDS = (
         ("wormhole", "flit", "flits"),
         (),
         "Packets are switched whole by virtual cut-through, and buffers hold whole packets.",
-    ),
-    Word(
-        ("power", "energy", "cost", "price"),
-        (),
-        "Neither is computed; `analyze` counts routers and wires.",
     ),
     Word(
         ("CXL", "cache coherence", "shared memory"), (), "Nodes exchange messages; loads and stores are not modelled."

@@ -12,7 +12,7 @@ from cutthrough.sections.base import Section, key
 from cutthrough.sections.jobs import InSwitch, Job
 from cutthrough.sections.nic import CHOICE as NIC
 from cutthrough.sections.placement import CHOICE as PLACEMENT
-from cutthrough.sections.plain import Link, Measure, Node, Range, Simulation
+from cutthrough.sections.plain import Cost, Layout, Link, Measure, Node, Range, Simulation
 from cutthrough.sections.router import CHOICE as ROUTER
 from cutthrough.sections.routing import CHOICE as ROUTING
 from cutthrough.sections.topology import CHOICE as TOPOLOGY
@@ -46,6 +46,8 @@ class File(Section):
         "nic": NIC,
         "node": Node,
         "in_switch": InSwitch,
+        "layout": Layout,
+        "cost": Cost,
         "workload": WORKLOAD,
         "placement": PLACEMENT,
         "job": Job,
@@ -63,6 +65,8 @@ class File(Section):
     nic: NicKind | Open | None = key("Network interface of a node.")
     node: Node | None = key("Node: its treatment of arriving packets, its processors, and messages between its ranks.")
     in_switch: InSwitch | None = key("Execution of collective operations in routers.")
+    layout: Layout | None = key("Racks of routers and nodes, for the lengths of cables in analyses.")
+    cost: Cost | None = key("Prices and powers of the network's parts, for the cost of a design in analyses.")
     workload: WorkloadKind | Open | None = key("Messages and their times.")
     placement: PlacementKind | Open | None = key("Placement of tasks on nodes.")
     job: list[Job] = key("Several workloads that share the network. Replaces `[workload]` and `[placement]`.", list)

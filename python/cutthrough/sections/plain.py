@@ -13,17 +13,21 @@ from cutthrough.sections.base import Section, key
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cutthrough.sections.base import Bandwidth, Depth, Size, Time
+    from cutthrough.sections.base import Bandwidth, Depth, Length, Power, Size, Time
 
 __all__ = [
     "Bus",
+    "CableCost",
     "Connections",
     "Copy",
+    "Cost",
     "Dma",
     "Elements",
     "Fanout",
     "FifoMulticast",
+    "InterfaceCost",
     "Late",
+    "Layout",
     "Link",
     "LinkClass",
     "LowLatency",
@@ -39,6 +43,7 @@ __all__ = [
     "Registration",
     "Simulation",
     "Streaming",
+    "SwitchCost",
 ]
 
 
@@ -282,6 +287,76 @@ class Elements(Section):
     operator: Literal["sum", "min", "max"] | None = key("Operator that combines two elements (default `sum`).")
     type: Literal["int32", "int64", "float32", "float64"] | None = key("Type of the elements (default `float64`).")
     order: Literal["arrival", "ports"] | None = key("Order in which a unit combines the elements (default `arrival`).")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Layout(Section):
+    """Floor plan: racks in rows, and the routers and nodes in each rack. The lengths of cables follow from it."""
+
+    routers_per_rack: int | None = key("""Number of routers of a rack. Routers fill racks in the order of the topology's
+        locality: routers with much traffic between them are neighbours, and so are the copies of a router in all planes
+        (from 1 to 4294967295; required, or swept).""")
+    nodes_per_rack: int | None = key("""Number of nodes of a rack. The nodes of a rack of routers fill racks that stand
+        after it. Default: a node is in the rack of its router (of the first plane) (from 1 to 4294967295).""")
+    racks_per_row: int | None = key("Number of racks of a row (from 1 to 4294967295; required, or swept).")
+    rack_width: Length | None = key("""Distance between two neighbouring racks of a row, centre to centre (from 1 mm to
+        1 km; default `60 cm`).""")
+    row_pitch: Length | None = key("""Distance between two neighbouring rows, centre to centre (from 1 mm to 1 km;
+        default `240 cm`).""")
+    slack: Length | None = key("""Length that a cable between two racks has in addition to their distance: the ways up
+        and down, and spare length (at most 1 km; default `2 m`).""")
+    within_rack: Length | None = key("Length of a cable inside a rack (at most 1 km; default `1 m`).")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class SwitchCost(Section):
+    """Price and power of a switch."""
+
+    price: float | None = key("Price of a switch without its ports (from 0 to 1000000000000; default 0.0).")
+    price_per_port: float | None = key("""Price of each port of a switch, free ports included (from 0 to 1000000000000;
+        default 0.0).""")
+    power: Power | None = key("Power of a switch without its ports (default `0 mW`).")
+    power_per_port: Power | None = key("""Power of each port with a cable, without the transceivers of the cable
+        (default `0 mW`).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class CableCost(Section):
+    """Price and power of a cable: a wire in both directions, with a connector or transceiver at each of its two
+    ends.
+    """
+
+    price_per_end: float | None = key("Price of each of the two ends (from 0 to 1000000000000; default 0.0).")
+    price_per_metre: float | None = key("Price of a metre (from 0 to 1000000000000; default 0.0).")
+    power_per_end: Power | None = key("Power of each of the two ends (default `0 mW`).")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class InterfaceCost(Section):
+    """Price and power of a network interface. A node has one interface in each plane."""
+
+    price: float | None = key("Price of an interface (from 0 to 1000000000000; default 0.0).")
+    power: Power | None = key("Power of an interface (default `0 mW`).")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Cost(Section):
+    """Prices and powers of a network's parts.
+
+    Prices have no currency: all are in one unit, whichever it is. What is left out costs nothing and takes no
+    power.
+    """
+
+    TABLES: ClassVar = {"switch": SwitchCost, "copper": CableCost, "optical": CableCost, "interface": InterfaceCost}
+
+    copper_reach: Length | None = key("""Length of the longest copper cable. Longer cables are optical. Requires
+        `layout`: the lengths of cables tell copper from optical cables (default `3 m`).""")
+    switch: SwitchCost | None = key("Switches.")
+    copper: CableCost | None = key("""Copper cables. Default: they cost nothing and take no power. Requires `layout`:
+        the lengths of cables tell copper from optical cables.""")
+    optical: CableCost | None = key("""Optical cables. Default: they cost nothing and take no power. Requires `layout`:
+        the lengths of cables tell copper from optical cables.""")
+    interface: InterfaceCost | None = key("Network interfaces of nodes.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

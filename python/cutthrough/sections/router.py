@@ -35,6 +35,9 @@ class OutputQueued(Section, tag=("kind", "output-queued")):
     buffer: Depth | Mapping[str, Depth] | None = key("""Depth of one crosspoint buffer, for each virtual channel: one
         depth, or a table of depths by class of channels. Default, also for classes that the table leaves out: the
         credit round trip of the class, at least 4 packets.""")
+    ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
+        counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
+        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
     vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head at the
         crosspoint, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
@@ -55,6 +58,9 @@ class InputQueued(Section, tag=("kind", "input-queued")):
     buffer: Depth | Mapping[str, Depth] | None = key("""Depth of an input's FIFO, for each virtual channel: one depth,
         or a table of depths by class of channels. Default, also for classes that the table leaves out: the credit round
         trip of the class, at least 16 packets.""")
+    ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
+        counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
+        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
     vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head at the
         front of the queue, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
@@ -73,6 +79,9 @@ class VirtualOutputQueued(Section, tag=("kind", "virtual-output-queued")):
     buffer: Depth | Mapping[str, Depth] | None = key("""Memory of an input, for each virtual channel, shared by its
         queues: one depth, or a table of depths by class of channels. Default, also for classes that the table leaves
         out: the credit round trip of the class, at least 16 packets.""")
+    ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
+        counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
+        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
     vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head in the
         queue, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
@@ -94,6 +103,9 @@ class InputOutputQueued(Section, tag=("kind", "input-output-queued")):
         or a table of depths by class of channels. Default, also for classes that the table leaves out: the credit round
         trip of the class, at least 16 packets.""")
     output_buffer: Depth | None = key("Depth of an output's buffer, for each virtual channel (default `4 packets`).")
+    ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
+        counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
+        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
     vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head at the
         front of the input's queue, ready to cross. Default: 200 ns if injection channels have 100 Gb/s or more, else 90
@@ -122,6 +134,9 @@ class InputCrosspointQueued(Section, tag=("kind", "input-crosspoint-queued")):
         packets`).""")
     queueing: Literal["virtual-output", "fifo"] | None = key("""Queues in which the packets of an input wait (default
         `virtual-output`).""")
+    ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
+        counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
+        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
     vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head in the
         input's queue, ready to cross. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
@@ -143,6 +158,9 @@ class SharedBuffer(Section, tag=("kind", "shared-buffer")):
         packets and the longest credit round trip for each port, at least 1024 packets.""")
     alpha: float | None = key("""Threshold of the shared memory: a packet is admitted while its output's queue there is
         shorter than `alpha` times the free memory (from 0.001 to 1000; default 1.0).""")
+    ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
+        counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
+        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
     vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head in the
         queue, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")

@@ -18,7 +18,7 @@ error: unknown key `buffe` in [router] of kind "output-queued"
 14 | buffe = "4 packets"
    | ^^^^^
    |
-   = allowed: kind, buffer, vcs, delay, credits, credit_return, arbitration
+   = allowed: kind, buffer, ports, vcs, delay, credits, credit_return, arbitration
    = help: did you mean `buffer`?"#,
     );
 }
@@ -34,7 +34,7 @@ error: unknown section [lnk]
 8 | [lnk]
   |  ^^^
   |
-  = allowed: title, seed, topology, link, router, routing, nic, node, in_switch, workload, placement, job, simulation, measure, include, exclude, seeds, sweep
+  = allowed: title, seed, topology, link, router, routing, nic, node, in_switch, layout, cost, workload, placement, job, simulation, measure, include, exclude, seeds, sweep
   = help: did you mean `link`?"#,
     );
 }
@@ -219,7 +219,7 @@ fn an_option_is_shown_as_it_was_given() {
     let error = load_with(BASE, &[("seed", "7"), ("router.delays", "90 ns")]).expect_err("no such key");
     let expected = r#"error: unknown key `delays` in [router] of kind "output-queued"
 --> --set router.delays=90 ns
- = allowed: kind, buffer, vcs, delay, credits, credit_return, arbitration
+ = allowed: kind, buffer, ports, vcs, delay, credits, credit_return, arbitration
  = help: did you mean `delay`?"#;
     assert_eq!(error.to_string(), expected);
 }

@@ -49,6 +49,10 @@ impl Case {
             let small = "low_latency = { max_message = '4 KiB' }".parse::<Table>().unwrap();
             case.file.insert("in_switch".to_owned(), small.into());
         }
+        if case.section.section.starts_with("cost.") {
+            let layout = "routers_per_rack = 1\nracks_per_row = 1".parse::<Table>().unwrap();
+            case.file.insert("layout".to_owned(), layout.into());
+        }
         if case.section.section == "nic.collectives" {
             let workload =
                 "kind = 'program'\ncollectives = 'nic'\nprogram = { kind = 'collective', operation = 'allreduce' }";
@@ -132,6 +136,8 @@ pub fn right_value(key: &KeyDoc) -> Value {
         "size" => "256 B".into(),
         "bandwidth" => "10 Gb/s".into(),
         "depth" => "4 packets".into(),
+        "length" => "2 m".into(),
+        "power" => "12 W".into(),
         "string" => "name".into(),
         "word" => key.values[0].name.clone().into(),
         "whole number" => number.into(),
@@ -183,11 +189,11 @@ fn every_key_of_a_wrong_type_is_refused() {
 fn every_quantity_without_a_unit_or_with_an_unknown_one_is_refused() {
     let mut quantities = 0;
     for case in cases() {
-        for key in
-            case.section.keys.iter().filter(|key| {
-                ["time", "size", "bandwidth", "depth"].iter().any(|dimension| key.value.contains(dimension))
-            })
-        {
+        for key in case.section.keys.iter().filter(|key| {
+            ["time", "size", "bandwidth", "depth", "length", "power"]
+                .iter()
+                .any(|dimension| key.value.contains(dimension))
+        }) {
             quantities += 1;
             for text in ["7", "7 parsecs", "ns", "", "-3 ns", "0.0001 ps", "99999999999999999999 s"] {
                 case.assert_refused(&key.key, text.into());
@@ -233,6 +239,7 @@ fn outside(key: &KeyDoc, range: &str) -> Vec<Value> {
             below.into_iter().chain((!range.starts_with("greater")).then(|| "1001 s".into())).collect()
         }
         "size" | "depth" => vec!["0 B".into()],
+        "length" => vec!["1001 m".into()],
         "bandwidth" => vec!["0 b/s".into()],
         other => panic!("say what is outside the range of {other} for {}", key.key),
     }

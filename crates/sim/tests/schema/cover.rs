@@ -51,6 +51,7 @@ const NEEDS: &[(&str, &str, &str)] = &[
     ("in_switch.streaming=*", "in_switch.low_latency", "there"),
     ("in_switch.streaming=*", "in_switch.low_latency.max_message", "*"),
     ("workload.late=*", "workload.operation", "reduce allreduce barrier"),
+    ("cost.copper=* cost.optical=*", "layout", "there"),
     ("measure.timeline=*", "workload", "benchmark program application"),
     ("measure.timeline=*", "workload.execution", "message-driven"),
     ("measure.compare_alone=*", "job", "there"),

@@ -82,6 +82,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("node.noise.nodes", &["'0-1'", "'1'"]),
     ("nic.eager_limit", &["'512 B'", "'2 KiB'", "'16 KiB'"]),
     ("nic.control_size", &["'16 B'", "'64 B'"]),
+    ("router.ports", &["64", "200"]),
     ("router.vcs", &["4", "8", "12"]),
     ("router.delay", &["'1 ns'", "'50 ns'", "'90 ns'"]),
     ("router.buffer", &["'2 packets'", "'4 packets'", "'8 KiB'"]),
@@ -169,6 +170,10 @@ fn quantities(what: &str, is_extreme: bool) -> &'static [&'static str] {
         ("a size", true) => &["0 B", "1 B", "1 GiB", "1 TiB", "16 MiB", "65537 B"],
         ("a bandwidth", false) => &["10 Gb/s", "100 Gb/s", "7 Gb/s", "25 GB/s"],
         ("a bandwidth", true) => &["1 b/s", "1 kb/s", "800 Tb/s", "1 Pb/s"],
+        ("a length", false) => &["60 cm", "1 m", "2.4 m", "30 m"],
+        ("a length", true) => &["0 m", "1 mm", "1 km", "1000 km"],
+        ("a power", false) => &["500 mW", "12 W", "1.5 kW"],
+        ("a power", true) => &["0 W", "1 mW", "1 MW", "1000 MW"],
         ("a depth", false) => &["2 packets", "4 packets", "3000 B", "16 KiB"],
         (_, _) => &["1 packets", "1 B", "100000 packets", "4 GiB", "0 packets"],
     }
