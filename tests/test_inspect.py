@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
-from cutthrough.reports import checks
+from cutthrough.reports import checks, designs
 from rich.console import Console
+
+from .conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,6 +162,81 @@ def test_analyze_prints_every_class(cutthrough: Callable[..., Any], small: Path)
     assert len(printed["points"]) == 1
     loads = {found["class"]: found["max"] for found in printed["points"][0]["class_loads"]}
     assert loads["injection"] == pytest.approx(1.0)
+
+
+LAYOUT = ("--set", "layout.routers_per_rack=2", "--set", "layout.racks_per_row=4")
+
+
+def test_analyze_prints_the_parts_of_a_design(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches parts, lengths or sums that are not printed. By hand: 16 nodes on 4 leaves of 8 ports, 4 roots."""
+    ran = cutthrough("analyze", small, "--set", "routing.kind=random-up-down")
+    parts = "Design: 16 nodes, 8 switches (4 with 4 of 8 ports connected, 4 with 8 of 8 ports connected), 16 free ports"
+    assert parts in " ".join(ran.out.split())
+    assert "longest" not in ran.out
+    assert "Price" not in ran.out
+    costs = ("--set", "cost.switch.price=1000", "--set", "cost.interface.power=25 W")
+    ran = cutthrough("analyze", small, *LAYOUT, *costs)
+    assert ran.status == 0
+    assert "16 free ports, 4 racks" in " ".join(ran.out.split())
+    for text in (
+        "longest m",
+        "Price: 8,000 (switches 8,000, cables 0, interfaces 0), 500 a node",
+        "Power: 400 W, 25 W",
+    ):
+        assert text in ran.out
+    assert {"up/down", "injection/ejection", "all"} <= set(ran.out.split())
+
+
+def test_a_sweep_over_designs_is_a_row_each(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a table that does not fit, a design without a row, and a CSV that differs from the JSON."""
+    example = ROOT / "examples" / "cost.toml"
+    ran = cutthrough("analyze", example, "--out", tmp_path, "--plots", "none")
+    assert ran.status == 0
+    points = json.loads(cutthrough("analyze", example, "--json").out)["points"]
+    narrow = Console(width=80, color_system=None)
+    with narrow.capture() as captured:
+        narrow.print(designs.designs_table(points, ["label"]))
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert "\n".join(lines) in (ROOT / "docs" / "concepts" / "cost.md").read_text(encoding="utf-8")
+    for heading in ("switches", "cables", "price/node", "bound"):
+        assert heading in captured.get().splitlines()[1]
+    with (tmp_path / "designs.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(points) == 4
+    for row, point in zip(rows, points, strict=True):
+        assert float(row["price_per_node"]) == point["design"]["price_per_node"]
+        assert int(row["cables"]) == point["design"]["cables"]
+        nodes = point["design"]["nodes"]
+        assert int(row["cables.injection/ejection"]) == nodes
+        assert float(row["throughput_bound"]) == point["throughput_bound"]
+        assert point["design"]["price"] == pytest.approx(nodes * point["design"]["price_per_node"])
+        assert f"{point['design']['price_per_node']:,.0f}" in ran.out
+
+
+def test_a_floor_plan_and_prices_change_no_run(small: Path) -> None:
+    """Catches a key of a design on which a result depends."""
+    keys = {
+        "router.ports": 9,
+        "layout": {"routers_per_rack": 1, "racks_per_row": 3, "slack": "900 m"},
+        "cost": {"switch": {"price": 3}, "optical": {"power_per_end": "1 W"}},
+    }
+    plain, priced = ([{**point, "wall_s": 0} for point in ct.run(small, set=held)] for held in ({}, keys))
+    assert plain == priced
+
+
+def test_switches_with_too_few_ports_are_refused(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches a command that takes a topology for which no switch has the ports, and an error at another key."""
+    for command in (["check"], ["analyze"], ["run", "--plots", "none"]):
+        ran = cutthrough(*command, small, "--set", "router.ports=7")
+        assert ran.status != 0
+        assert ran.err.count("error") == 1
+        assert "router.ports" in ran.err
+        assert "8 wires" in ran.err
+    assert "free ports" in cutthrough("check", small, "--set", "router.ports=8").out
+    ran = cutthrough("analyze", small, "--set", "cost.optical.price_per_metre=2")
+    assert ran.err.count("error") == 1
+    assert "`cost.optical` requires `layout`" in ran.err
 
 
 @pytest.mark.parametrize(

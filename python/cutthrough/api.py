@@ -118,7 +118,8 @@ class Analysis(dict[str, Any]):
     - `class_loads`: maximum and mean of each class of channels, per unit of load
     - `binding_channels`: the channels that bound the throughput
     - `bandwidth_bound` and `credit_limited`: the bound without credits, and whether credits lower it
-    - `exact`: whether all of these are exact
+    - `design`: switches, ports and cables, with lengths if there is a `[layout]`, and sums if there is a `[cost]`
+    - `exact`: whether all of the loads and bounds are exact
     - `loads_kind`: `exact`, `without_acknowledgements`, `upper_bound`, or `even_spread` for an adaptive routing
     """
 
@@ -175,8 +176,9 @@ def analyze(
     Returns:
         One mapping for each combination of the sweep's keys other than the load and the seed: these keys,
         `throughput_bound` (a load), `class_loads` (maximum and mean of each class of channels, per unit of load),
-        `binding_channels`, and whether all this is `exact` (with adaptive routing it is an estimate: packets are spread
-        evenly; see `loads_kind`). Its `channels()` is the load of every channel.
+        `binding_channels`, the parts and costs of the `design`, and whether the loads are `exact` (with adaptive
+        routing they are an estimate: packets are spread evenly; see `loads_kind`). Its `channels()` is the load of
+        every channel.
 
     Raises:
         ExperimentError: The experiment is wrong; the message shows where and what is allowed.

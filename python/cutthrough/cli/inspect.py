@@ -13,6 +13,7 @@ import cutthrough.api as api
 import cutthrough.experiment.documents as experiments
 import cutthrough.files.atomic as atomic
 import cutthrough.reports.checks as checks
+import cutthrough.reports.designs as designs
 import cutthrough.reports.tables as reports
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (
@@ -104,7 +105,10 @@ def analyze(
     not depend on congestion. For an adaptive routing, they assume an even spread over the candidates.
 
     With `--out`, the load of every channel is written as `channels-NNN.parquet`, with heat maps of the point that
-    saturates first, or with `--plots all` of every point.
+    saturates first, or with `--plots all` of every point. `designs.csv` has one row a point.
+
+    Also counts switches, free ports and cables. `[layout]` gives the lengths of cables, and `[cost]` prices and powers.
+    A sweep over designs ends with a table of one row a design.
 
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
@@ -114,12 +118,18 @@ def analyze(
     experiment = experiments.read_file(file, parse_sets(set_))
     with Bar(LINE_S) as bar:
         analyses = api.analyze_points(experiment, bar)
-    paths = _save(analyses, out_directory, Pictures(plots, formats)) if out_directory else []
+    axes = [axis for axis in json.loads(experiment.axes()) if axis in analyses[0]]
+    paths = []
+    if out_directory:
+        paths = _save(analyses, axes, out_directory, Pictures(plots, formats))
+        atomic.write_alone(out_directory / "designs.csv", designs.designs_csv(analyses, axes))
     if json_output:
         print_json({"version": _core.__version__, "points": analyses})
         return
     for analysis in analyses:
-        _print_analysis(analysis)
+        _print_analysis(analysis, axes)
+    if len(analyses) > 1:
+        out.print(designs.designs_table(analyses, axes))
     _print_notes(analyses)
     for path in paths:
         out.print(f"Plot: {path}", markup=False, soft_wrap=True)
@@ -130,7 +140,7 @@ def _print_notes(points: Sequence[Mapping[str, Any]]) -> None:
         out.print(f"Note: {note}", markup=False, soft_wrap=True)
 
 
-def _save(analyses: Sequence[api.Analysis], directory: Path, pictures: Pictures) -> list[Path]:
+def _save(analyses: Sequence[api.Analysis], axes: Sequence[str], directory: Path, pictures: Pictures) -> list[Path]:
     """Writes the channels of every point, as tables and heat maps; returns the paths of the heat maps."""
     import cutthrough.plots as plots
 
@@ -144,22 +154,27 @@ def _save(analyses: Sequence[api.Analysis], directory: Path, pictures: Pictures)
         loads = analysis.channel_loads()
         loads.save(Stored.path(directory, place))
         if place in drawn:
-            figure = plots.heat_maps(loads, _name(analysis))
+            figure = plots.heat_maps(loads, _name(analysis, axes))
             paths += plots.write(figure, Stored.path(directory, place, ""), pictures.extensions)
     return paths
 
 
-def _name(analysis: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {label_of(value)}" for key, value in analysis.items() if "." in key)
+def _name(analysis: Mapping[str, Any], axes: Sequence[str]) -> str:
+    return ", ".join(f"{axis} = {label_of(analysis[axis])}" for axis in axes)
 
 
-def _print_analysis(analysis: api.Analysis) -> None:
-    if keys := _name(analysis):
+def _print_analysis(analysis: api.Analysis, axes: Sequence[str]) -> None:
+    if keys := _name(analysis, axes):
         out.print(keys, style="bold", markup=False)
     out.print(reports.analysis_table(analysis.class_loads()))
     out.print(reports.buffers_table(analysis["buffers"]))
     for line in reports.memory_lines(analysis["router_memory"]):
         out.print(f"Buffers of a router: {line}", markup=False)
+    design = analysis["design"]
+    out.print(designs.parts_line(design), markup=False)
+    out.print(designs.cables_table(design))
+    for line in designs.cost_lines(design):
+        out.print(line, markup=False)
     if note := ESTIMATES.get(analysis["loads_kind"]):
         out.print(note)
     if model := analysis.get("imbalance_model"):
