@@ -33,7 +33,10 @@ fn networks() -> Vec<Arc<dyn Topology>> {
     let cliques = ["hyperx:2", "hyperx:4,nodes_per_router=2", "hyperx:3x3", "hyperx:3x2,wires=1x3", "hyperx:2x2x2"];
     // A router without nodes in the middle: a packet may turn there under `par`.
     let star = "link 0 1\nlink 0 2\nlink 0 3\nlink 3 4\nlink 4 0\nnode 1\nnode 2\nnode 2\nnode 3\nnode 4\n";
+    // One and two routers with nodes: no packet has a waypoint.
+    let few = ["link 0 1\nlink 1 2\nnode 1\nnode 1\n", "link 0 1\nlink 1 2\nlink 2 0\nnode 0\nnode 2\n"];
     let mut all: Vec<Arc<dyn Topology>> = grids.into_iter().chain(cliques.map(named)).collect();
+    all.extend(few.map(network));
     all.extend([network(star), network(&chords(8)), network(&chords(9))]);
     all
 }
@@ -295,7 +298,7 @@ fn networks_of_hundreds_of_routers_are_proven_by_legs() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn any_network_keeps_the_contract(lines in random_network(), which in 0_usize..4) {
         let network = network(&lines);

@@ -9,60 +9,32 @@ use units::RouterId;
 
 use super::paths::{DirectPaths, NO_PATH};
 
-/// Traffic between routers with nodes.
-pub(super) struct Rows<'a> {
-    rows: &'a [Vec<(RouterId, f64)>],
-    /// Sum of the traffic to other routers, by router.
-    sent: Vec<f64>,
-    /// Sum of the traffic from other routers, by router.
-    received: Vec<f64>,
-    /// Number of waypoints of a packet.
-    waypoints: f64,
-}
-
-impl<'a> Rows<'a> {
-    /// Sums the rows of a traffic: by source, the destinations in ascending order with the amounts.
-    pub fn new(paths: &DirectPaths, rows: &'a [Vec<(RouterId, f64)>]) -> Self {
-        let (mut sent, mut received) = (vec![0.0; rows.len()], vec![0.0; rows.len()]);
-        for (from, row) in rows.iter().enumerate() {
-            for &(to, flow) in row.iter().filter(|(to, _)| to.index() != from) {
-                sent[from] += flow;
-                received[to.index()] += flow;
-            }
-        }
-        Self { rows, sent, received, waypoints: f64::from(paths.targets()) - 2.0 }
-    }
-
-    /// Returns the traffic between two routers.
-    pub fn between(&self, from: RouterId, to: RouterId) -> f64 {
-        let row = &self.rows[from.index()];
-        row.binary_search_by_key(&to, |&(router, _)| router).map_or(0.0, |place| row[place].1)
-    }
-
-    /// Returns the traffic between two routers on direct paths, if all packets have waypoints.
-    pub fn by_waypoints(&self, from: RouterId, to: RouterId) -> f64 {
-        let ends = self.sent[from.index()] + self.received[to.index()];
-        // Rounding could leave a little less than nothing.
-        ((ends - 2.0 * self.between(from, to)) / self.waypoints).max(0.0)
-    }
-}
+/// Traffic between routers: by source, the destinations in ascending order with the amounts.
+type Rows = [Vec<(RouterId, f64)>];
 
 /// Number of blocks of targets, whose sums are added in order, so that the result does not depend on the number of
 /// threads.
-const BLOCKS: u32 = 16;
+const BLOCKS: usize = 16;
 
-/// Returns the loads of a traffic on direct paths, by output channel.
-pub(super) fn spread(paths: &DirectPaths, flow: impl Fn(RouterId, RouterId) -> f64 + Sync) -> Vec<f64> {
-    let targets = paths.targets();
-    let block = targets.div_ceil(BLOCKS).max(1);
-    let loads = workers::map(0..targets.div_ceil(block), |number| {
+/// Largest number of flows that a block holds at a time: 64 MiB.
+const FLOWS: usize = 1 << 23;
+
+/// Returns the loads of a traffic, by output channel: on direct paths or, if it is `detoured`, by way of waypoints.
+pub(super) fn output_loads(paths: &DirectPaths, rows: &Rows, detoured: bool) -> Vec<f64> {
+    let ends = detoured.then(|| Ends::new(paths, rows));
+    let targets: Vec<u32> = (0..paths.targets()).collect();
+    let blocks: Vec<&[u32]> = targets.chunks(targets.len().div_ceil(BLOCKS).max(1)).collect();
+    let loads = workers::map(0..blocks.len(), |number| {
         let mut gathered = Gathered::new(paths);
-        for target in number * block..targets.min((number + 1) * block) {
-            for source in (0..targets).filter(|&source| source != target) {
-                let from = paths.router(source);
-                gathered.flows[from.index()] = flow(from, paths.router(target));
+        for some in blocks[number].chunks((FLOWS / rows.len().max(1)).max(1)) {
+            let table = columns(paths, rows, some);
+            for (&target, flows) in some.iter().zip(table.chunks_exact(rows.len())) {
+                gathered.flows.copy_from_slice(flows);
+                if let Some(ends) = &ends {
+                    ends.detour(paths, target, &mut gathered.flows);
+                }
+                gathered.carry(target);
             }
-            gathered.carry(target);
         }
         gathered.load
     });
@@ -71,6 +43,50 @@ pub(super) fn spread(paths: &DirectPaths, flow: impl Fn(RouterId, RouterId) -> f
         sum.iter_mut().zip(&load).for_each(|(sum, more)| *sum += more);
     }
     sum
+}
+
+/// Returns the flows to some consecutive targets: for each target, by router of the source.
+fn columns(paths: &DirectPaths, rows: &Rows, targets: &[u32]) -> Vec<f64> {
+    let mut column = vec![usize::MAX; rows.len()];
+    targets.iter().enumerate().for_each(|(number, &target)| column[paths.router(target).index()] = number);
+    let mut table = vec![0.0; targets.len() * rows.len()];
+    for (from, row) in rows.iter().enumerate() {
+        for &(to, flow) in row.iter().filter(|(to, _)| column[to.index()] != usize::MAX) {
+            table[column[to.index()] * rows.len() + from] = flow;
+        }
+    }
+    table
+}
+
+/// Sums of the traffic of each router with others.
+struct Ends {
+    sent: Vec<f64>,
+    received: Vec<f64>,
+    /// Number of waypoints of a packet.
+    waypoints: f64,
+}
+
+impl Ends {
+    fn new(paths: &DirectPaths, rows: &Rows) -> Self {
+        let (mut sent, mut received) = (vec![0.0; rows.len()], vec![0.0; rows.len()]);
+        for (from, row) in rows.iter().enumerate() {
+            for &(to, flow) in row.iter().filter(|(to, _)| to.index() != from) {
+                sent[from] += flow;
+                received[to.index()] += flow;
+            }
+        }
+        Self { sent, received, waypoints: f64::from(paths.targets()) - 2.0 }
+    }
+
+    /// Turns the flows to a target into those on direct paths to it if all packets have waypoints.
+    fn detour(&self, paths: &DirectPaths, target: u32, flows: &mut [f64]) {
+        let to = paths.router(target).index();
+        for from in (0..paths.targets()).map(|source| paths.router(source).index()).filter(|&from| from != to) {
+            let ends = self.sent[from] + self.received[to];
+            // Rounding could leave a little less than nothing.
+            flows[from] = ((ends - 2.0 * flows[from]) / self.waypoints).max(0.0);
+        }
+    }
 }
 
 /// Flows to one target, gathered router by router.
@@ -118,6 +134,5 @@ impl<'a> Gathered<'a> {
                 }
             }
         }
-        self.flows[paths.router(target).index()] = 0.0;
     }
 }

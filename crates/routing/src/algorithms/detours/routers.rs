@@ -17,7 +17,7 @@ use crate::{Hop, Probe, Representative, Route, RouteState, RouterTraffic};
 #[derive(Clone, Debug)]
 pub(super) struct RouterDetours {
     paths: Arc<DirectPaths>,
-    /// Whether packets have waypoints. Without, all packets go directly.
+    /// Whether packets have waypoints. Without, all packets go directly. There are at least three routers with nodes.
     draws: bool,
     /// First class of packets on their way to a waypoint.
     upper: u8,
@@ -34,8 +34,10 @@ impl RouterDetours {
     /// virtual channels were needed.
     pub fn new(topology: &dyn Topology, kind: &str, progressive: bool) -> Result<Self, KeyError> {
         let paths = DirectPaths::new(topology, kind)?;
-        let (lower, upper) = (paths.classes_from(false), paths.classes_from(progressive));
-        let all = lower + upper + u32::from(progressive);
+        let lower = paths.classes_from(false);
+        // A waypoint is a third router with nodes.
+        let draws = paths.targets() > 2;
+        let all = if draws { lower + paths.classes_from(progressive) + u32::from(progressive) } else { lower };
         if all > MAX_CLASSES {
             let message = format!(
                 "{kind} needs {all} classes of virtual channels on this {}, whose paths have up to {} hops; at most \
@@ -45,8 +47,8 @@ impl RouterDetours {
             );
             return Err(KeyError::new("kind", message));
         }
-        let top = if progressive { all as u8 - 1 } else { 0 };
-        Ok(Self { paths: Arc::new(paths), draws: true, upper: lower as u8, top, classes: all as u8 })
+        let top = if draws && progressive { all as u8 - 1 } else { 0 };
+        Ok(Self { paths: Arc::new(paths), draws, upper: lower as u8, top, classes: all as u8 })
     }
 
     /// Returns the direct paths alone.
@@ -62,8 +64,7 @@ impl RouterDetours {
     /// Returns the waypoints that a packet may not have. `None`: no waypoint is drawn.
     fn excluded(&self, src: NodeId, dst: NodeId) -> Option<Excluded> {
         let (from, to) = (self.paths.home(src).0, self.paths.home(dst).0);
-        let is_drawn = self.draws && from != to && self.paths.targets() > 2;
-        is_drawn.then(|| Excluded::new(Some(from), Some(to)))
+        (self.draws && from != to).then(|| Excluded::new(Some(from), Some(to)))
     }
 
     /// Returns the next hop on the direct path to a node, which may be one of this router's.
@@ -186,11 +187,6 @@ impl Detours for RouterDetours {
     }
 
     fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64> {
-        let rows = loads::Rows::new(&self.paths, &traffic.rows);
-        if self.draws && self.paths.targets() > 2 {
-            loads::spread(&self.paths, |from, to| rows.by_waypoints(from, to))
-        } else {
-            loads::spread(&self.paths, |from, to| rows.between(from, to))
-        }
+        loads::output_loads(&self.paths, &traffic.rows, self.draws)
     }
 }
