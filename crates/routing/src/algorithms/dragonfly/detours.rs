@@ -111,6 +111,7 @@ impl GroupDetours {
     }
 
     /// Returns the channel by which a packet leaves the group of a router for another group, if it does.
+    #[inline]
     fn exit(&self, at: RouterId, group: u32) -> Probe {
         if self.paths.topology.place(at).0 == group {
             return Probe::First;
@@ -212,6 +213,7 @@ impl Detours for GroupDetours {
         if decided.global() == 0 { decided.in_phase(Phase::Open) } else { decided.direct() }
     }
 
+    #[inline]
     fn lengths(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [u32; 2] {
         let (paths, home) = (&self.paths, self.paths.home(dst).0);
         let (entry, before) = match self.rule.waypoints {
@@ -221,6 +223,7 @@ impl Detours for GroupDetours {
         [paths.length(at, home), before + paths.length(entry, home)]
     }
 
+    #[inline]
     fn probes(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [Probe; 2] {
         let group = |router| self.paths.topology.place(router).0;
         let by = match self.rule.waypoints {
