@@ -14,7 +14,7 @@ use routing::{RoutingSpec, dependency_cycle};
 use topology::TopologySpec;
 
 /// Machines by their shorthand, from 4096 to 65,536 nodes.
-const MACHINES: [&str; 17] = [
+const MACHINES: [&str; 18] = [
     "fat-tree:k=16,n=3",
     "fat-tree:k=2,n=12",
     "fat-tree:k=25,n=3",
@@ -32,6 +32,7 @@ const MACHINES: [&str; 17] = [
     "dragonfly:h=8",
     "dragonfly:p=16,a=32,h=16,g=64",
     "dragonfly:p=16,a=32,h=16,g=128",
+    "hyperx:16x16x16,nodes_per_router=8",
 ];
 
 /// The most memory that this process has had, in MB, where the system reports it.
