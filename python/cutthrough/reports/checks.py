@@ -90,7 +90,7 @@ def cost_line(points: Sequence[Mapping[str, Any]]) -> str:
     counted = " to ".join(dict.fromkeys(f"{number:,}" for number in runs))
     searches = f" Searches take {counted} runs in all." if runs[1] > len(points) else ""
     why = " Traffic lasts until a job ends whose time is not known before the run." if bound else ""
-    why += " `measure.max_time` ends a workload before it can have sent everything." if cut else ""
+    why += " A workload may be ended before it has sent everything." if cut else ""
     work = f"{_count(hops)} packet-hops, {_count(messages)} messages"
     return (
         f"{about} {brief(least, SECONDS)} on one core ({work}; a core makes "
