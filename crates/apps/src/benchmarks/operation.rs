@@ -112,6 +112,10 @@ impl Exercise for Operations {
         true
     }
 
+    fn is_one_way(&self) -> bool {
+        self.calls.iter().any(|call| call.operation == Operation::Broadcast)
+    }
+
     fn operation(&self, at: At) -> Option<Collective> {
         let call = *self.calls.iter().find(|call| call.bytes == at.bytes)?;
         Some(if self.rotates { Collective { root: at.iteration % at.ranks.max(1), ..call } } else { call })

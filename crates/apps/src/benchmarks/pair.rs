@@ -80,6 +80,10 @@ impl Exercise for Pair {
     fn measures(&self, rank: u32) -> bool {
         rank == self.pair[0]
     }
+
+    fn is_one_way(&self) -> bool {
+        true
+    }
 }
 
 /// Builds the benchmark with the name `kind`. `with_none` tells whether the default sizes begin with 0 B or with 1 B.

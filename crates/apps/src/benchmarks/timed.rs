@@ -4,8 +4,8 @@
 //! again, and time the measured iterations together. The interval lasts from before the first to after the last
 //! measured iteration, and its key is the index of the size. The barriers consist of empty messages, whatever backend
 //! carries out the measured operation. A pause after each barrier keeps its after-effects in the interfaces (gaps,
-//! credits) out of the measurement. A pause before the barrier of the next size, as long as the measured iterations,
-//! keeps its messages out of it: those of a rank that is done would take turns with the last ones that it has sent.
+//! credits) out of the measurement. If ranks may end before what they have sent has arrived, a pause before the
+//! barrier of the next size, as long as the measured iterations, keeps its messages from taking turns with those.
 //!
 //! Warm-up iterations make the connections and register the memory that the measured iterations use. An operation whose
 //! root rotates has a warm-up iteration for each measured root, so that no measured root does so for the first time.
@@ -46,6 +46,11 @@ pub(super) trait Exercise: Debug + Send + Sync {
     fn messages(&self, at: At, visit: &mut dyn FnMut(u32, u64, u64));
     /// Returns whether a rank measures the time.
     fn measures(&self, rank: u32) -> bool;
+    /// Returns whether a rank may end the last iteration long before its last messages have arrived. Where all ranks
+    /// wait for one another, a pause of each as long as its own time would keep them apart.
+    fn is_one_way(&self) -> bool {
+        false
+    }
     /// Returns the collective operation of an iteration. `None` if the iteration is not a collective operation.
     fn operation(&self, _at: At) -> Option<Collective> {
         None
@@ -341,7 +346,7 @@ impl Script for TimedRank {
                 }
                 Place::Parting => {
                     self.place = Place::First;
-                    let time = seen.now - self.begin;
+                    let time = if self.timed.exercise.is_one_way() { seen.now - self.begin } else { 0 };
                     if time > 0 {
                         return ScriptCall::Do(Action::Calc { time });
                     }

@@ -149,6 +149,10 @@ impl Exercise for Windows {
     fn measures(&self, rank: u32) -> bool {
         !self.answers(rank)
     }
+
+    fn is_one_way(&self) -> bool {
+        true
+    }
 }
 
 impl Windows {
