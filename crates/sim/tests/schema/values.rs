@@ -119,8 +119,9 @@ pub fn value_of(path: &str, shape: &Shape, strata: &Strata, random: &mut Random)
     if matches!(shape, Shape::Table(_) | Shape::Choice(..)) {
         return None;
     }
-    // Machines of millions of nodes take the tests' builds longer than the watch waits.
-    let is_extreme = random.chance(strata.extreme) && !path.starts_with("topology.");
+    // Machines of millions of nodes take the tests' builds longer than the watch waits, and so do searches of a day.
+    let is_slow = path.starts_with("topology.") || path == "placement.budget";
+    let is_extreme = random.chance(strata.extreme) && !is_slow;
     if let Some((_, counts)) = COUNTS.iter().find(|own| own.0 == path).filter(|_| !is_extreme) {
         return Some((*random.one(counts)).into());
     }
