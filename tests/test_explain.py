@@ -176,7 +176,7 @@ def test_words_of_the_field_are_one_each() -> None:
     names = [words.plain(name) for word in words.WORDS for name in word.names]
     assert len(names) == len(set(names))
     tried = (
-        "ECN ECMP DCQCN PFC RoCEv2 SHARP NVLink NVSwitch rail spray HammingGraph Megafly SlimFly topology.xgft "
+        "ECN ECMP DCQCN PFC RoCEv2 SHARP NVLink NVSwitch rail spray HammingGraph Megafly SlimFly topology.pgft "
         "dragonfly+ Jellyfish QoS priority link-failure packet_loss flowlets NCCL tapered flap MoE VOQ virtual-lanes "
         "IB double-tree scale-up pause UGAL Valiant DOR LFT OpenSM injection_rate num_vcs vc_buf_size MTU anynet cmesh "
         "QP straggler"

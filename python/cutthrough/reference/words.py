@@ -80,7 +80,7 @@ WORDS = (
         '"least-loaded"` chooses among shortest paths.',
     ),
     Word(
-        ("Clos", "folded Clos", "leaf-spine", "spine-leaf"),
+        ("Clos", "folded Clos", "spine-leaf"),
         ("topology.leaf-spine", "topology.xgft", "topology.fat-tree"),
         "`leaf-spine` has two levels of switches, `xgft` any number, full or tapered. `fat-tree` is a k-ary n-tree: "
         "equal switches and full bisection bandwidth.",
@@ -119,9 +119,9 @@ WORDS = (
     ),
     Word(
         ("oversubscription", "taper", "tapering", "tapered", "oversubscribed", "blocking factor"),
-        ("topology.file", "link.NAME"),
-        "A topology of kind `file` with fewer wires up than down, or slower ones: a class of wires has its own "
-        "bandwidth.",
+        ("topology.xgft", "topology.leaf-spine", "link.NAME"),
+        "A tree whose switches have fewer wires up than down (`xgft`, `leaf-spine`), or slower ones: a class of wires "
+        "has its own bandwidth.",
     ),
     Word(
         ("VOQ", "iSLIP", "crossbar scheduler", "sw_allocator", "vc_allocator"),
@@ -337,7 +337,7 @@ WORDS = (
         "A random regular graph is a `jellyfish`. Other expanders are edge lists.",
     ),
     Word(
-        ("PGFT", "tapered tree", "tapered fat-tree", "oversubscription", "SlimTree"),
+        ("PGFT", "tapered tree", "tapered fat-tree", "SlimTree"),
         ("topology.xgft", "topology.leaf-spine"),
         "A level of an `xgft` is tapered where a switch has fewer wires up than down; 2:1 has half as many. Wires to a "
         "parent may be parallel (`p`).",

@@ -40,7 +40,7 @@ pub struct XgftSpec {
     pub w: Vec<u64>,
     /// Number of parallel wires from a node (1), and from a switch of each level below the top, to each parent.
     /// Default: 1 on all levels.
-    #[schemars(length(min = 1, max = 20), inner(range(min = 1, max = 65534)))]
+    #[schemars(length(min = 1, max = 20), inner(range(min = 1, max = 65534)), extend("x-example" = "[1, 1]"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<Vec<u64>>,
     /// Number of nodes, which fill the tree from the first leaf switch on. The ports of further nodes are unconnected.
