@@ -598,7 +598,7 @@ fn check_cells(extent: Extent) {
     assert!(wrong.is_empty(), "{} of {} cells are wrong, the first:\n{}", wrong.len(), cells.len(), wrong[0]);
     // Reasons that are there: routings of another family, backlogged sources with a load, a cycle of channels, too few
     // virtual channels, a queue for each set of too many outputs or beside iterations of iSLIP, and a pattern that does
-    // not fit or needs groups. Another reason would be one that hides something.
+    // not fit or needs groups, as keys of detours do. Another reason would be one that hides something.
     let reasons: BTreeSet<&str> = outcomes.iter().flatten().flatten().map(String::as_str).collect();
     let known = [
         "router.credits",
@@ -606,6 +606,8 @@ fn check_cells(extent: Extent) {
         "router.multicast",
         "router.vcs",
         "routing",
+        "routing.detour",
+        "routing.intra_group",
         "routing.kind",
         "routing.vc_rule",
         "workload.load",
