@@ -19,7 +19,7 @@
 //! of routers in each line. With odd sizes only, one half has one router more, and there is no closed form unless all
 //! `K_d` are equal: with sizes 3 and 5 and 3 and 2 wires, slabs cut 42 wires, and the least cut has 40.
 //!
-//! Limits: 8 dimensions. No routing is made for this family: packets take shortest paths from tables.
+//! Limits: 8 dimensions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
