@@ -263,7 +263,7 @@ def test_analyze_writes_where_it_is_asked_to(cutthrough: Callable[..., Any], sma
     ran = cutthrough("analyze", small, "--out", tmp_path / "loads")
     assert ran.status == 0
     names = {path.name for path in (tmp_path / "loads").iterdir()}
-    assert names == {"channels-000.parquet", "channels-000.png"}
+    assert names == {"channels-000.parquet", "channels-000.png", "designs.csv"}
 
 
 def test_groups_show_who_sends_to_whom_and_the_hottest_group_inside() -> None:
