@@ -90,7 +90,8 @@ class Adversarial(Section, tag=("kind", "adversarial")):
     """Each task sends to random tasks of the group that is `offset` groups further."""
 
     offset: int | None = key("""Distance from the source group to the target group, in groups, modulo the number of
-        groups. May be negative. Default: 1 (default 1).""")
+        groups. May be negative. Without groups, it is counted in routers that have nodes. Default: 1, as is required on
+        tori and meshes (default 1).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

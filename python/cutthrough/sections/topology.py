@@ -13,7 +13,37 @@ from cutthrough.sections.base import Choice, Section, key
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CHOICE", "Dragonfly", "FatTree", "File", "Flat", "Hyperx", "Kind", "Mesh", "SingleSwitch", "Torus"]
+__all__ = [
+    "CHOICE",
+    "Dragonfly",
+    "DragonflyPlus",
+    "FatTree",
+    "File",
+    "Flat",
+    "Hyperx",
+    "Jellyfish",
+    "Kind",
+    "LeafSpine",
+    "Mesh",
+    "Polarfly",
+    "SingleSwitch",
+    "SlimFly",
+    "Torus",
+    "Xgft",
+]
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class _TorusKeys(Section):
+    """Keys that `Torus` shares with other kinds."""
+
+    dims: Sequence[int] | None = key("""Number of routers in each dimension, at least 2 each. The first dimension is
+        numbered fastest (from 2 to 16777216; required, or swept).""")
+    nodes_per_router: int | None = key("Number of nodes on each router (from 1 to 65533; default 1).")
+    wrap: Sequence[bool] | None = key("""Whether each dimension wraps. Default: all dimensions of a torus, none of a
+        mesh.""")
+    planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
+        which plane a message goes (from 1 to 16; default 1).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -33,6 +63,35 @@ class FatTree(Section, tag=("kind", "fat-tree")):
         (from 2 to 32767; required, or swept).""")
     n: int | None = key("""Levels of switches. The tree has k^n nodes, at most 2^24, and n k^(n-1) switches, at most
         2^24 (from 1 to 20; required, or swept).""")
+    planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
+        which plane a message goes (from 1 to 16; default 1).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Xgft(Section, tag=("kind", "xgft")):
+    """Tree of switches of any shape (XGFT), with parallel wires: full, tapered or partly filled."""
+
+    m: Sequence[int] | None = key("""Number of children of a switch, for each level from the leaves up. The first is the
+        number of nodes of a leaf switch (from 1 to 65535; required, or swept).""")
+    w: Sequence[int] | None = key("""Number of parents of a node (1), and of a switch of each level below the top. The
+        tree is tapered where it is smaller than the previous number of `m` (from 1 to 65534; required, or swept).""")
+    p: Sequence[int] | None = key("""Number of parallel wires from a node (1), and from a switch of each level below the
+        top, to each parent. Default: 1 on all levels (from 1 to 65534).""")
+    hosts: int | None = key("""Number of nodes, which fill the tree from the first leaf switch on. The ports of further
+        nodes are unconnected. Default: m_1 m_2 ... nodes, on all ports (from 1 to 16777216).""")
+    planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
+        which plane a message goes (from 1 to 16; default 1).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class LeafSpine(Section, tag=("kind", "leaf-spine")):
+    """Leaf switches with nodes, each wired to every spine switch."""
+
+    leaves: int | None = key("Number of leaf switches (from 1 to 65535; required, or swept).")
+    spines: int | None = key("Number of spine switches (from 1 to 65534; required, or swept).")
+    nodes_per_leaf: int | None = key("Number of nodes on each leaf switch (from 1 to 65534; required, or swept).")
+    wires: int | None = key("""Number of parallel wires between a leaf switch and a spine switch (from 1 to 65534;
+        default 1).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
 
@@ -59,25 +118,13 @@ class Dragonfly(Section, tag=("kind", "dragonfly")):
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Torus(Section, tag=("kind", "torus")):
+class Torus(_TorusKeys, tag=("kind", "torus")):
     """k-ary n-cube: a grid of routers that wraps in every dimension."""
-
-    dims: Sequence[int] | None = key("""Number of routers in each dimension, at least 2 each. The first dimension is
-        numbered fastest (from 2 to 16777216; required, or swept).""")
-    nodes_per_router: int | None = key("Number of nodes on each router (from 1 to 65533; default 1).")
-    planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
-        which plane a message goes (from 1 to 16; default 1).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Mesh(Section, tag=("kind", "mesh")):
+class Mesh(_TorusKeys, tag=("kind", "mesh")):
     """Grid of routers with edges."""
-
-    dims: Sequence[int] | None = key("""Number of routers in each dimension, at least 2 each. The first dimension is
-        numbered fastest (from 2 to 16777216; required, or swept).""")
-    nodes_per_router: int | None = key("Number of nodes on each router (from 1 to 65533; default 1).")
-    planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
-        which plane a message goes (from 1 to 16; default 1).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -89,6 +136,59 @@ class Hyperx(Section, tag=("kind", "hyperx")):
     wires: Sequence[int] | None = key("""Number of parallel wires between two routers of a line, for each dimension. One
         number is for all dimensions (from 1 to 65534; default [1]).""")
     nodes_per_router: int | None = key("Number of nodes on each router (from 1 to 65534; default 1).")
+    planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
+        which plane a message goes (from 1 to 16; default 1).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class DragonflyPlus(Section, tag=("kind", "dragonfly-plus")):
+    """Groups of leaf and spine routers, and wires between the spines of all groups (Megafly)."""
+
+    leaves: int | None = key("Number of leaf routers of each group (from 1 to 2047; required, or swept).")
+    spines: int | None = key("Number of spine routers of each group (from 1 to 2047; required, or swept).")
+    groups: int | None = key("Number of groups (from 2 to 724; required, or swept).")
+    wires: int | None = key("""Number of wires between two groups, which are at different spines as far as there are
+        enough (from 1 to 262144; default 1).""")
+    nodes_per_router: int | None = key("""Number of nodes on each leaf router. Default: `spines`, with which the wires
+        to the spines carry all that the nodes send (from 1 to 65534).""")
+    planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
+        which plane a message goes (from 1 to 16; default 1).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class SlimFly(Section, tag=("kind", "slim-fly")):
+    """Routers of diameter 2 that are points over a finite field."""
+
+    q: int | None = key("""Size of the field, a power of a prime. There are 2 q^2 routers, each with (3q - d) / 2 wires,
+        where d is -1, 0 or 1 and q - d is a multiple of 4 (from 3 to 43; required, or swept).""")
+    nodes_per_router: int | None = key("""Number of nodes on each router. Default: half of the number of its wires,
+        rounded up, with which the wires carry uniform traffic at full load (from 1 to 58249).""")
+    planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
+        which plane a message goes (from 1 to 16; default 1).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Polarfly(Section, tag=("kind", "polarfly")):
+    """Routers of diameter 2 that are points of a projective plane."""
+
+    q: int | None = key("""Size of the field, a power of a prime. There are q^2 + q + 1 routers, each with q + 1 wires,
+        or q (from 2 to 43; required, or swept).""")
+    nodes_per_router: int | None = key("""Number of nodes on each router. Default: half of q + 1, rounded up, with which
+        the wires carry uniform traffic at full load (from 1 to 65532).""")
+    planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
+        which plane a message goes (from 1 to 16; default 1).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Jellyfish(Section, tag=("kind", "jellyfish")):
+    """Routers that are wired to random others."""
+
+    routers: int | None = key("Number of routers (from 4 to 4096; required, or swept).")
+    degree: int | None = key("""Number of wires of each router, below `routers`. The product of both is even (from 3 to
+        255; required, or swept).""")
+    nodes_per_router: int | None = key("""Number of nodes on each router. Default: half of `degree`, rounded up (from 1
+        to 65532).""")
+    seed: int | None = key("Seed of the graph (at least 0; default 0).")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
 
@@ -113,7 +213,22 @@ class Flat(Section, tag=("kind", "flat")):
 
 
 #: Any of the kinds.
-Kind: TypeAlias = SingleSwitch | FatTree | Dragonfly | Torus | Mesh | Hyperx | File | Flat
+Kind: TypeAlias = (
+    SingleSwitch
+    | FatTree
+    | Xgft
+    | LeafSpine
+    | Dragonfly
+    | Torus
+    | Mesh
+    | Hyperx
+    | DragonflyPlus
+    | SlimFly
+    | Polarfly
+    | Jellyfish
+    | File
+    | Flat
+)
 
 #: What reads a table.
 CHOICE = Choice.of(Kind)

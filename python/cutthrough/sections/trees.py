@@ -17,8 +17,8 @@ __all__ = ["CHOICE", "FixedUpPort", "Kind", "LeastLoadedParent", "LoadBalanced",
 class FixedUpPort(Section, tag=("kind", "fixed-up-port")):
     """Fat-trees: up to a common ancestor by one fixed port."""
 
-    port: int | None = key("""Up port, from 0 to k - 1. The i-th edge-disjoint tree of a group takes the i-th port after
-        it, in rotation. Default: the last port, as in the paper (from 0 to 65535).""")
+    port: int | None = key("""Up port, counted from 0 at every switch. The i-th edge-disjoint tree of a group takes the
+        i-th port after it, in rotation. Default: the last port of each switch, as in the paper (from 0 to 65535).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
