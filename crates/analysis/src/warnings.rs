@@ -4,7 +4,11 @@
 use fabric::MOST_TRANSMISSIONS;
 use fabric::catalogue::{Arbitration, HeadOfLine};
 use host::MOST_TRACED;
+use routing::RoutingSpec;
+use routing::algorithms::detours::UgalLSpec;
+use routing::algorithms::dragonfly::MinimalSpec;
 use topology::ChannelClass;
+use traffic::patterns::adversarial;
 use units::{Bytes, KeyError, Time};
 
 use crate::effort;
@@ -13,7 +17,7 @@ use crate::router_memory;
 use crate::starvation;
 use ::experiment::WarmUp;
 use ::network::Feature;
-use ::system::System;
+use ::system::{Job, System};
 use measure::{PointResult, Warning};
 
 /// Buffer memory of a router that causes a warning, in bytes: more than the largest switches have.
@@ -53,6 +57,7 @@ pub fn warnings(system: &System) -> Result<Vec<Warning>, KeyError> {
     found.extend(fine_series(system));
     found.extend(starving(system)?);
     found.extend(idle_paths::of(system)?.map(idle));
+    found.extend(shortest_only(system));
     Ok(found)
 }
 
@@ -120,6 +125,24 @@ fn memory(system: &System) -> Option<Warning> {
              with the square of the ports, `shared-buffer` and FIFOs do not",
             largest.ports,
             largest.bytes as f64 / 1e6
+        ),
+    })
+}
+
+/// Warns of shortest paths alone under adversarial traffic, if the topology has detours.
+fn shortest_only(system: &System) -> Option<Warning> {
+    let routing = &system.network.routing;
+    let is_adversarial = |job: &Job| job.workload.demand().pattern.kind() == adversarial::KIND;
+    let detours = RoutingSpec::UgalL(UgalLSpec::default());
+    let is_direct = routing.minimal() || routing.kind() == RoutingSpec::Minimal(MinimalSpec::default()).kind();
+    (is_direct && detours.fits(&*system.network.topology) && system.jobs.iter().any(is_adversarial)).then(|| Warning {
+        kind: "shortest-only",
+        key: "routing.kind",
+        message: format!(
+            "`{}` sends adversarial traffic by shortest paths only, and most channels are idle; a routing with detours, such as \
+             `{}`, may accept several times as much",
+            routing.kind(),
+            detours.kind(),
         ),
     })
 }

@@ -311,7 +311,7 @@ proptest! {
         let (mut sent, mut operations) = (Vec::new(), 0);
         for rank in 0..3 {
             for action in started(&programs, rank) {
-                operations += u64::from(!matches!(action, Action::Calc { .. }));
+                operations += u64::from(action.communicates());
                 if let Action::Send { to, bytes, .. } = action {
                     sent.push((rank, to, bytes));
                 }
@@ -320,8 +320,8 @@ proptest! {
         said.sort_unstable();
         sent.sort_unstable();
         prop_assert_eq!(said, sent);
-        let calculations = ranks.iter().flat_map(|steps| *steps).filter(|step| matches!(step, ScriptCall::Do(Action::Calc { .. })));
-        prop_assert_eq!(programs.operations(), operations + calculations.count() as u64);
+        // Calculations are no progress.
+        prop_assert_eq!(programs.operations(), operations);
     }
 }
 

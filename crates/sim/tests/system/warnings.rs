@@ -37,6 +37,27 @@ fn defaults_give_no_warning() {
 }
 
 #[test]
+fn shortest_paths_alone_are_named_under_adversarial_traffic() {
+    // Would catch a warning on a tree, which has no detours, and one of a routing that takes them.
+    let hyperx = r#"kind = "hyperx", dims = [4, 4], nodes_per_router = 4"#;
+    let dragonfly = r#"kind = "dragonfly", h = 2"#;
+    for (topology, routing, pattern, warns) in [
+        (hyperx, "", "adversarial", true),
+        (hyperx, r#"kind = "ugal-l""#, "adversarial", false),
+        (hyperx, "", "uniform", false),
+        (dragonfly, r#"kind = "minimal""#, "adversarial", true),
+        (dragonfly, r#"kind = "valiant-node""#, "adversarial", false),
+        (TREE, "", "adversarial", false),
+    ] {
+        let router = format!("routing = {{ {routing} }}\nrouter = {{ vcs = 8 }}");
+        let text = experiment(topology, &router, &format!("load = 0.1, pattern = \"{pattern}\""));
+        let found = of_kind(&text, "shortest-only");
+        assert_eq!(found.as_ref().map(|warning| warning.key), warns.then_some("routing.kind"), "{text}");
+        assert!(found.is_none_or(|warning| warning.message.contains("`ugal-l`")));
+    }
+}
+
+#[test]
 fn a_shallow_buffer_is_named_with_the_share_of_the_round_trip() {
     // By hand: 4 packets of 5.12 ns in 2 * 20 + 90 ns are 15.8 %, which 26 packets cover; of the far class
     // 4 * 5.12 / 1090 = 1.9 %, which 213 cover. Would catch a class that is left out, and a delay that is counted once.
