@@ -90,21 +90,34 @@ pub fn topology(random: &mut Random) -> (String, String, u64, &'static [&'static
             let text = format!("topology = {{ kind = \"single-switch\", ports = {ports} }}\n");
             (text, String::new(), ports, &["injection", "ejection"])
         }
-        4 if random.chance(50) => {
-            let keys = random.pick(&[
-                ("kind = \"xgft\", m = [4, 3], w = [1, 2]", 12),
-                ("kind = \"xgft\", m = [3, 2, 3], w = [1, 2, 1], p = [1, 1, 3]", 18),
-                ("kind = \"xgft\", m = [2, 3, 2], w = [1, 3, 2], p = [1, 2, 2], hosts = 9", 9),
-                ("kind = \"leaf-spine\", leaves = 4, spines = 3, nodes_per_leaf = 3, wires = 2", 12),
-            ]);
-            let text = format!("topology = {{ {} }}\nrouting = {{ kind = \"d-mod-k\" }}\n", keys.0);
-            (text, String::new(), keys.1, &["injection", "ejection", "up", "down"])
-        }
         4 => {
-            let (k, n) = random.pick(&[(2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (4, 2)]);
-            let text =
-                format!("topology = {{ kind = \"fat-tree\", k = {k}, n = {n} }}\nrouting = {{ kind = \"d-mod-k\" }}\n");
-            (text, String::new(), u64::pow(k, n), &["injection", "ejection", "up", "down"])
+            // (No other draw, so that a recorded number stands for the network that it stood for.)
+            let (full, shaped) = random.pick(&[
+                (("kind = \"fat-tree\", k = 2, n = 2", 4), ("kind = \"xgft\", m = [4, 3], w = [1, 2]", 12)),
+                (
+                    ("kind = \"fat-tree\", k = 2, n = 3", 8),
+                    ("kind = \"xgft\", m = [3, 2, 3], w = [1, 2, 1], p = [1, 1, 3]", 18),
+                ),
+                (
+                    ("kind = \"fat-tree\", k = 2, n = 4", 16),
+                    ("kind = \"xgft\", m = [2, 3, 2], w = [1, 3, 2], p = [1, 2, 2]", 12),
+                ),
+                (
+                    ("kind = \"fat-tree\", k = 3, n = 2", 9),
+                    ("kind = \"xgft\", m = [3, 3], w = [1, 2], p = [1, 2], hosts = 7", 7),
+                ),
+                (
+                    ("kind = \"fat-tree\", k = 3, n = 3", 27),
+                    ("kind = \"xgft\", m = [3, 2, 2], w = [1, 2, 2], hosts = 11", 11),
+                ),
+                (
+                    ("kind = \"fat-tree\", k = 4, n = 2", 16),
+                    ("kind = \"leaf-spine\", leaves = 4, spines = 3, nodes_per_leaf = 3, wires = 2", 12),
+                ),
+            ]);
+            let (keys, nodes) = if nodes_per_router == 1 { full } else { shaped };
+            let text = format!("topology = {{ {keys} }}\nrouting = {{ kind = \"d-mod-k\" }}\n");
+            (text, String::new(), nodes, &["injection", "ejection", "up", "down"])
         }
         5 => {
             let (p, a, h) = (random.within(1, 2), random.within(1, 4), random.within(1, 2));
