@@ -66,7 +66,7 @@ def test_wrong_keys_are_named(cutthrough: Callable[..., Any], small: Path, comma
 
 #: Kinds from elsewhere, and what is the way to them.
 ELSEWHERE = {
-    "topology.kind=slim-fly": 'kind = "file"',
+    "topology.kind=bcube": 'kind = "file"',
     "routing.kind=ecmp": 'kind = "table"',
     "router.kind=wormhole": "no file describes other architectures",
     "nic.kind=efa": "cutthrough calibrate",

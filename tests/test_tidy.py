@@ -100,7 +100,7 @@ def test_numbers_of_variants_are_those_of_the_catalogue(
         "a.md:4: 13 router architectures, and Spec has 14",
     ]
     (tmp_path / "c.rs").write_text("pub enum Other {\n    Kind(Keys),\n}\n")
-    assert "no enum Spec in c.rs" in next(tidy.miscounted(["a.md"]))
+    assert "there is no Spec in c.rs" in next(tidy.miscounted(["a.md"]))
 
 
 def test_every_crate_forbids_unsafe_code(tidy: Any, tmp_path: Path) -> None:

@@ -125,8 +125,10 @@ class Topology(NetworkObject):
 
     @cached_property
     def bisection_bounds(self) -> tuple[int, int] | None:
-        """Bounds of the number of directed channels across a bisection in one direction: a spectral bound below, and
-        the best cut found above. None if the nodes cannot be halved with their routers, or beyond 4,096 routers."""
+        """Bounds of the number of directed channels across a bisection in one direction: spectral, and by a cut.
+
+        None if the nodes cannot be halved with their routers, or beyond 4,096 routers.
+        """
         return self._shape.bisection_bounds()
 
     @property

@@ -76,7 +76,7 @@ WORDS = (
     Word(
         ("adaptive routing", "AR"),
         ("routing.adaptive-up-down", "routing.minimal-adaptive", "routing.ugal-l", "routing.shortest-path.ties"),
-        'UGAL and PAR choose between direct paths and detours on any network but trees. On any network `ties = '
+        "UGAL and PAR choose between direct paths and detours on any network but trees. On any network `ties = "
         '"least-loaded"` chooses among shortest paths.',
     ),
     Word(

@@ -48,7 +48,7 @@ pub struct GridSpec {
     pub nodes_per_router: u64,
     /// Whether each dimension wraps. Default: all dimensions of a torus, none of a mesh.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 24))]
+    #[schemars(length(min = 1, max = 24), extend("x-example" = "[true, false]"))]
     pub wrap: Option<Vec<bool>>,
 }
 
