@@ -7,8 +7,9 @@ use units::{ChannelId, KeyError, KeyResult};
 use crate::loads::capacity;
 use ::system::System;
 
-/// Largest product of routers and channels for which the paths of all pairs are followed: about a second.
-const FOLLOWED: u64 = 1 << 26;
+/// Largest product of routers and channels for which the paths of all pairs are followed: about an eighth of a second,
+/// which every point takes.
+const FOLLOWED: u64 = 1 << 23;
 
 /// Channels that fixed paths leave idle.
 #[derive(Clone, Debug, PartialEq)]

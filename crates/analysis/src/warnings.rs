@@ -5,7 +5,7 @@ use fabric::MOST_TRANSMISSIONS;
 use fabric::catalogue::{Arbitration, HeadOfLine};
 use host::MOST_TRACED;
 use routing::RoutingSpec;
-use routing::algorithms::detours::UgalLSpec;
+use routing::algorithms::detours::{ParSpec, UgalLSpec};
 use routing::algorithms::dragonfly::MinimalSpec;
 use topology::ChannelClass;
 use traffic::patterns::adversarial;
@@ -135,14 +135,18 @@ fn shortest_only(system: &System) -> Option<Warning> {
     let is_adversarial = |job: &Job| job.workload.demand().pattern.kind() == adversarial::KIND;
     let detours = RoutingSpec::UgalL(UgalLSpec::default());
     let is_direct = routing.minimal() || routing.kind() == RoutingSpec::Minimal(MinimalSpec::default()).kind();
-    (is_direct && detours.fits(&*system.network.topology) && system.jobs.iter().any(is_adversarial)).then(|| Warning {
+    let topology = &*system.network.topology;
+    // On a grid the detours of adversarial traffic may be no better than its short paths.
+    let has_gain = detours.fits(topology) && topology.views().grid.is_none();
+    (is_direct && has_gain && system.jobs.iter().any(is_adversarial)).then(|| Warning {
         kind: "shortest-only",
         key: "routing.kind",
         message: format!(
-            "`{}` sends adversarial traffic by shortest paths only, and most channels are idle; a routing with detours, such as \
-             `{}`, may accept several times as much",
+            "`{}` sends adversarial traffic by shortest paths only, which share few channels; a routing with detours, such as `{}` \
+             or `{}`, may accept several times as much",
             routing.kind(),
             detours.kind(),
+            RoutingSpec::Par(ParSpec::default()).kind(),
         ),
     })
 }

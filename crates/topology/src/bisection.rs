@@ -15,10 +15,10 @@ use units::{PortId, RouterId};
 use crate::network::Topology;
 use crate::wires::Endpoint;
 
-/// Maximum number of routers of which bounds are computed, a few seconds.
+/// Maximum number of routers of which bounds are computed, some seconds.
 const MAX_ROUTERS: u32 = 4096;
 /// Maximum number of iterations for the least eigenvalue. With more, there is no bound below.
-const ITERATIONS: usize = 5000;
+const ITERATIONS: usize = 20_000;
 /// Relative change at which the iteration ends.
 const CONVERGED: f64 = 1e-11;
 /// Relative margin by which the eigenvalue is reduced, far above its error.
@@ -29,14 +29,14 @@ const PASSES: usize = 20;
 /// Bounds of the number of directed channels that cross a bisection in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BisectionBounds {
-    /// Spectral bound below. 0 if the iteration has not converged.
+    /// Spectral bound below. 0 if it is unknown, since the iteration has not converged.
     pub least: u64,
     /// Number of channels of the best cut that was found.
     pub most: u64,
 }
 
-/// Returns bounds of a network's bisection. `None` if the nodes cannot be halved with their routers or are on too few
-/// routers, or if there are more than 4,096 routers.
+/// Returns bounds of a network's bisection. `None` if no halves of the nodes with their routers are found, or if there
+/// is one router or more than 4,096.
 pub fn bisection_bounds(topology: &dyn Topology) -> Option<BisectionBounds> {
     if let Some((plane, planes)) = topology.views().planes {
         let BisectionBounds { least, most } = bisection_bounds(&**plane)?;
@@ -49,8 +49,7 @@ pub fn bisection_bounds(topology: &dyn Topology) -> Option<BisectionBounds> {
     let (value, vector) = graph.least_eigenvalue();
     // The order of the routers' numbers, too, since families number neighbours close together.
     let numbers: Vec<f64> = (0..topology.routers()).map(f64::from).collect();
-    let by_vector = graph.best_cut(&vector)?;
-    let most = graph.best_cut(&numbers).map_or(by_vector, |by_number| by_number.min(by_vector));
+    let most = [&vector, &numbers].into_iter().filter_map(|order| graph.best_cut(order)).min()?;
     let routers = f64::from(topology.routers());
     let spread = if graph.is_odd() { (routers * routers - 1.0) / routers } else { routers };
     let least = (value * (1.0 - MARGIN) * spread / 4.0).ceil().max(0.0) as u64;
@@ -142,7 +141,8 @@ impl Graph {
         vector.iter_mut().for_each(|value| *value /= length.max(f64::MIN_POSITIVE));
     }
 
-    /// Returns the wires of the best cut found from the halves that a vector sorts apart. `None` if these are not halves.
+    /// Returns the wires of the best cut found from the halves that a vector sorts apart. `None` if these are not
+    /// halves.
     fn best_cut(&self, vector: &[f64]) -> Option<u64> {
         let mut sides = self.halves(vector)?;
         for _ in 0..PASSES {

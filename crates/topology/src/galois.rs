@@ -35,7 +35,7 @@ impl Field {
             let (least, most) = (range.start(), range.end());
             let nearest = nearest.join(" and ");
             let message =
-                format!("`{key}` is {size}; a power of a prime from {least} to {most} is allowed: next is {nearest}");
+                format!("`{key}` is {size}; a power of a prime from {least} to {most} is allowed, such as {nearest}");
             KeyError::new(key, message)
         })
     }

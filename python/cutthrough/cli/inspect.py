@@ -128,7 +128,7 @@ def analyze(
         return
     for analysis in analyses:
         _print_analysis(analysis, axes)
-    if len(analyses) > 1:
+    if len({json.dumps(analysis["design"]) for analysis in analyses}) > 1:
         out.print(designs.designs_table(analyses, axes))
     _print_notes(analyses)
     for path in paths:

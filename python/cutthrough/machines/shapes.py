@@ -72,7 +72,9 @@ def for_pairs(
 def shorthand(shape: _core.Topology) -> str:
     """Returns a short name of a topology, such as `torus:8x8x8`, `dragonfly:h=4` or `hyperx:8x8,wires=1x2`."""
     spec: dict[str, Any] = json.loads(shape.spec()) or {}
-    left_out = {"nodes_per_router": (1,), "wires": (1, [1]), "planes": (1,), "seed": (0,)}
+    # Other families have another number of nodes by default.
+    single = (1,) if shape.kind in {"torus", "mesh", "hyperx"} else ()
+    left_out = {"nodes_per_router": single, "wires": (1, [1]), "planes": (1,), "seed": (0,)}
     keys = {key: value for key, value in spec.items() if value not in (None, *left_out.get(key, ())) and key != "kind"}
     texts = {key: _joined(value) if isinstance(value, list) else str(value) for key, value in keys.items()}
     numbers = [f"{key}={texts[key]}" for key, value in keys.items() if isinstance(value, int | list) and key != "dims"]

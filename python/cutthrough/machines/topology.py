@@ -127,7 +127,8 @@ class Topology(NetworkObject):
     def bisection_bounds(self) -> tuple[int, int] | None:
         """Bounds of the number of directed channels across a bisection in one direction: spectral, and by a cut.
 
-        None if the nodes cannot be halved with their routers, or beyond 4,096 routers.
+        The first is 0 if it is unknown. None if no halves of the nodes with their routers are found, or beyond 4,096
+        routers.
         """
         return self._shape.bisection_bounds()
 

@@ -10,6 +10,20 @@ use crate::{Choice, Route};
 /// Largest number of table entries, (routers) x (routers with nodes), of 4 bytes each.
 const MAX_ENTRIES: u64 = 1 << 28;
 
+/// Checks the number of entries of a table, or of pairs that the analysis of a routing keeps. Fails with the number if
+/// there are too many.
+pub(super) fn refuse_too_many(topology: &dyn Topology, kind: &str, targets: u32) -> Result<(), KeyError> {
+    let entries = u64::from(topology.routers()) * u64::from(targets);
+    if entries <= MAX_ENTRIES {
+        return Ok(());
+    }
+    let message = format!(
+        "{kind} keeps an entry for each router and each router that has nodes, at most {MAX_ENTRIES}; this {} needs {entries}",
+        topology.kind()
+    );
+    Err(KeyError::new("kind", message))
+}
+
 /// Router, column and port by which packets for a node leave the network.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination {
@@ -96,15 +110,7 @@ impl TableBuilder {
     pub fn new(topology: &dyn Topology, kind: &str, choice: Choice) -> Result<Self, KeyError> {
         let routers = topology.routers() as usize;
         let (destinations, targets) = destinations(topology);
-        let entries = routers as u64 * targets.len() as u64;
-        if entries > MAX_ENTRIES {
-            let message = format!(
-                "{kind} keeps an entry for each router and each router that has nodes, at most {MAX_ENTRIES}; this {} \
-                 needs {entries}",
-                topology.kind()
-            );
-            return Err(KeyError::new("kind", message));
-        }
+        refuse_too_many(topology, kind, targets.len() as u32)?;
         let mut has_nodes = vec![false; routers];
         for target in &targets {
             has_nodes[target.index()] = true;

@@ -263,6 +263,9 @@ impl Routing for OneClass {
     fn with_waypoint(&self, state: RouteState, waypoint: u32) -> RouteState {
         self.0.with_waypoint(state, waypoint)
     }
+    fn behind_waypoint(&self, state: RouteState) -> RouteState {
+        self.0.behind_waypoint(state)
+    }
     fn initial_states(&self) -> Vec<RouteState> {
         self.0.initial_states()
     }

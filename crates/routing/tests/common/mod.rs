@@ -218,6 +218,9 @@ impl Routing for Folded {
     fn with_waypoint(&self, state: routing::RouteState, waypoint: u32) -> routing::RouteState {
         self.0.with_waypoint(state, waypoint)
     }
+    fn behind_waypoint(&self, state: routing::RouteState) -> routing::RouteState {
+        self.0.behind_waypoint(state)
+    }
     fn initial_states(&self) -> Vec<routing::RouteState> {
         self.0.initial_states()
     }

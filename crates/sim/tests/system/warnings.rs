@@ -48,6 +48,7 @@ fn shortest_paths_alone_are_named_under_adversarial_traffic() {
         (dragonfly, r#"kind = "minimal""#, "adversarial", true),
         (dragonfly, r#"kind = "valiant-node""#, "adversarial", false),
         (TREE, "", "adversarial", false),
+        (r#"kind = "mesh", dims = [8, 8]"#, "", "adversarial", false),
     ] {
         let router = format!("routing = {{ {routing} }}\nrouter = {{ vcs = 8 }}");
         let text = experiment(topology, &router, &format!("load = 0.1, pattern = \"{pattern}\""));

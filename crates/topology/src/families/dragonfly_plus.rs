@@ -14,8 +14,8 @@
 //! - The global wires of a group are numbered by the other group, in ascending order, then from 0 to K - 1. Wire w of a
 //!   group is at spine `w mod S`.
 //!
-//! A spine thus has `(G - 1) K / S` global ports, rounded up or down. Leaves are at most 3 channels apart if every two
-//! groups have a wire at each spine, otherwise at most 5. No closed form of the bisection is known.
+//! A spine thus has `(G - 1) K / S` global ports, rounded up or down. Leaves are at most 3 channels apart: up, across
+//! and down. No closed form of the bisection is known.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub struct DragonflyPlusSpec {
     pub groups: u64,
     /// Number of wires between two groups, which are at different spines as far as there are enough.
     #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 262144))]
+    #[schemars(range(min = 1, max = 262136))]
     pub wires: u64,
     /// Number of nodes on each leaf router. Default: `spines`, with which the wires to the spines carry all that the
     /// nodes send.
@@ -81,10 +81,16 @@ impl DragonflyPlusSpec {
         let spines = below("spines", self.spines, 1..=(most / 2 - u64::from(leaves)).max(1))?;
         let groups = below("groups", self.groups, 2..=MAX_GROUPS.min(most / u64::from(leaves + spines)))?;
         let most = u64::from(MAX_PORTS).min(u64::from(MAX_WIRED_PORTS / (groups * leaves)) / 2);
+        if most <= u64::from(spines) {
+            let message =
+                format!("`spines` is {spines}; fewer than {most} are allowed in {groups} groups of {leaves} leaves");
+            return Err(KeyError::new("spines", message));
+        }
         let nodes = self.nodes_per_router.unwrap_or(self.spines);
-        let nodes = below("nodes_per_router", nodes, 1..=most.saturating_sub(u64::from(spines)))?;
+        let nodes = below("nodes_per_router", nodes, 1..=most - u64::from(spines))?;
         // Ports of a spine, and of all spines.
-        let most = u64::from(MAX_PORTS - leaves as u16).min(u64::from(MAX_WIRED_PORTS / (groups * spines)) / 2);
+        let most =
+            u64::from(MAX_PORTS).min(u64::from(MAX_WIRED_PORTS / (groups * spines)) / 2).saturating_sub(leaves.into());
         let wires = below("wires", self.wires, 1..=(most * u64::from(spines) / u64::from(groups - 1)))?;
         Ok(Sizes { leaves, spines, groups, wires, nodes })
     }

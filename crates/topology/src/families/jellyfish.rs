@@ -2,9 +2,9 @@
 //! randomly", NSDI 2012).
 //!
 //! Construction, as in the paper: two routers with free ports that are not wired to each other, drawn at random, are
-//! wired, until no two are left. If a router then has two free ports, a random wire is removed whose ends are not wired
-//! to it, and it is wired to both. (If two routers that are wired to each other have one free port each, each is wired
-//! to an end of such a wire.) A graph that is not connected is drawn anew.
+//! wired, until no two are left. While routers then have free ports, a random wire is removed and its ends are wired to
+//! the first two of these routers, or to the only one. (The paper has the second case alone.) A graph that is not
+//! connected is drawn anew.
 //!
 //! Numbering: node x is attached to port `x mod n` of router `x / n`. The wires' ports follow, in ascending order of
 //! the peer. No two wires are parallel. The graph depends on the keys only, and not on the seed of the experiment.

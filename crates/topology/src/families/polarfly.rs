@@ -34,7 +34,7 @@ pub struct PolarFlySpec {
     #[schemars(range(min = 2, max = 43), extend("x-example" = "3"))]
     pub q: u64,
     /// Number of nodes on each router. Default: half of q + 1, rounded up, with which the wires carry uniform traffic
-    /// at full load.
+    /// at a load of 0.87 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65532))]
     pub nodes_per_router: Option<u64>,

@@ -38,7 +38,7 @@ pub struct SlimFlySpec {
     #[schemars(range(min = 3, max = 43), extend("x-example" = "5"))]
     pub q: u64,
     /// Number of nodes on each router. Default: half of the number of its wires, rounded up, with which the wires carry
-    /// uniform traffic at full load.
+    /// uniform traffic at a load of 0.86 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 58249))]
     pub nodes_per_router: Option<u64>,

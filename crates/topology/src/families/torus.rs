@@ -20,7 +20,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{KeyError, NodeId, PortId, RouterId};
+use units::{KeyError, NodeId, PortId, RouterId, counted};
 
 use crate::network::{Topology, Views};
 use crate::shorthand::Settings;
@@ -98,7 +98,8 @@ impl Torus {
         let (sizes, nodes_per_router) = check(spec)?;
         let wraps = spec.wrap.clone().unwrap_or_else(|| vec![wraps; sizes.len()]);
         if wraps.len() != sizes.len() {
-            let message = format!("`wrap` has {} values for {} `dims`", wraps.len(), sizes.len());
+            let message =
+                format!("`wrap` has {} for {} `dims`", counted(wraps.len() as u64, ["value", "values"]), sizes.len());
             return Err(KeyError::new("wrap", message));
         }
         Ok(Self::of(kind, sizes, nodes_per_router, &wraps))

@@ -1,9 +1,9 @@
 //! Adversarial pattern: the tasks of group i send to random tasks of group i + n (García et al., ICPP 2012, "ADV+n").
 //!
 //! All traffic of a group goes to a single other group. With minimal routing it shares the few channels between the
-//! two. Without groups, the tasks of router i send to those of router i + n in the same way: on a HyperX and a Slim Fly
-//! they share the wire between the two. On tori and meshes, whose minimal routing is loaded most by travel in one
-//! direction, a router's tasks send to random tasks of the router of the tornado pattern.
+//! two. Without groups, the tasks of router i send to those of router i + n in the same way. If the two are wired, as
+//! most neighbours of a HyperX are, they share that wire. On tori and meshes, whose minimal routing is loaded most by
+//! travel in one direction, a router's tasks send to random tasks of the router of the tornado pattern.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,8 +50,8 @@ impl Adversarial {
         let blocks = Shape { groups: shape.groups.or(shape.routers), ..shape.clone() };
         if blocks.groups.is_none_or(|groups| groups < 2) {
             let message = format!(
-                "`{KIND}` needs a machine with groups, or with several routers that have equally many nodes, numbered router by \
-                 router"
+                "`{KIND}` needs groups, or several routers that have equally many nodes, numbered router by router, and all nodes of \
+                 the machine"
             );
             return Err(KeyError::new("kind", message));
         }
@@ -70,7 +70,7 @@ impl Adversarial {
             );
             return Err(KeyError::new("offset", message));
         }
-        let tornado = tornado::build(shape)?;
+        let tornado = tornado::named(KIND, shape)?;
         let routers: u32 = shape.grid.iter().flatten().product();
         let per_block = (shape.tasks / routers.max(1)).max(1);
         let target = |block: u32| tornado.target(TaskId(block * per_block)).0 / per_block * per_block;

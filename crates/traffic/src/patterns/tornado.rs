@@ -17,5 +17,13 @@ pub const KIND: &str = "tornado";
 /// # Errors
 /// If no task would send.
 pub fn build(shape: &Shape) -> Result<Permutation, KeyError> {
-    grid::moved(KIND, shape, |size| size.div_ceil(2) - 1)
+    named(KIND, shape)
+}
+
+/// Builds the permutation of a pattern of another name.
+///
+/// # Errors
+/// If no task would send.
+pub(super) fn named(kind: &'static str, shape: &Shape) -> Result<Permutation, KeyError> {
+    grid::moved(kind, shape, |size| size.div_ceil(2) - 1)
 }

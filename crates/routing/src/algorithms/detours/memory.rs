@@ -1,4 +1,4 @@
-//! Routing state of packets in a dragonfly.
+//! Routing state of packets that may take detours.
 
 use std::hint::select_unpredictable;
 

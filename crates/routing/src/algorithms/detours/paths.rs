@@ -7,7 +7,7 @@ use units::{KeyError, NodeId, PortId, RouterId};
 
 use crate::algorithms::dimension_order::{DimensionOrder, DimensionOrderSpec};
 use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
-use crate::algorithms::tables::{RouteTable, neighbours};
+use crate::algorithms::tables::{RouteTable, neighbours, refuse_too_many};
 use crate::walk::Wiring;
 use crate::{Route, Routing};
 
@@ -39,15 +39,17 @@ impl DirectPaths {
     /// Creates the direct paths of a topology, for a routing of some kind.
     ///
     /// # Errors
-    /// If routers cannot reach one another, or if a table would be larger than 1 GiB.
+    /// If routers cannot reach one another, or if a table would be larger than 1 GiB. Grids have the limit of tables.
     pub fn new(topology: &dyn Topology, kind: &str) -> Result<Self, KeyError> {
         match topology.views().grid {
-            Some(grid) => Self::in_order(grid),
+            Some(grid) => Self::in_order(grid, kind),
             None => Self::from_table(topology, kind),
         }
     }
 
-    fn in_order(grid: &Grid) -> Result<Self, KeyError> {
+    fn in_order(grid: &Grid, kind: &str) -> Result<Self, KeyError> {
+        // No table, but the loads and the proof of detours take as much memory and time as with one.
+        refuse_too_many(grid, kind, grid.routers())?;
         let order = DimensionOrderSpec::default().bind(grid)?;
         let longest = grid.diameter();
         Ok(Self { kind: PathsKind::Grid(order), wiring: Wiring::new(grid), longest, longest_beside: longest })
