@@ -148,7 +148,7 @@ class DragonflyPlus(Section, tag=("kind", "dragonfly-plus")):
     spines: int | None = key("Number of spine routers of each group (from 1 to 2047; required, or swept).")
     groups: int | None = key("Number of groups (from 2 to 724; required, or swept).")
     wires: int | None = key("""Number of wires between two groups, which are at different spines as far as there are
-        enough (from 1 to 262144; default 1).""")
+        enough (from 1 to 262136; default 1).""")
     nodes_per_router: int | None = key("""Number of nodes on each leaf router. Default: `spines`, with which the wires
         to the spines carry all that the nodes send (from 1 to 65534).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
@@ -162,7 +162,7 @@ class SlimFly(Section, tag=("kind", "slim-fly")):
     q: int | None = key("""Size of the field, a power of a prime. There are 2 q^2 routers, each with (3q - d) / 2 wires,
         where d is -1, 0 or 1 and q - d is a multiple of 4 (from 3 to 43; required, or swept).""")
     nodes_per_router: int | None = key("""Number of nodes on each router. Default: half of the number of its wires,
-        rounded up, with which the wires carry uniform traffic at full load (from 1 to 58249).""")
+        rounded up, with which the wires carry uniform traffic at a load of 0.86 to 1 (from 1 to 58249).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
 
@@ -174,7 +174,7 @@ class Polarfly(Section, tag=("kind", "polarfly")):
     q: int | None = key("""Size of the field, a power of a prime. There are q^2 + q + 1 routers, each with q + 1 wires,
         or q (from 2 to 43; required, or swept).""")
     nodes_per_router: int | None = key("""Number of nodes on each router. Default: half of q + 1, rounded up, with which
-        the wires carry uniform traffic at full load (from 1 to 65532).""")
+        the wires carry uniform traffic at a load of 0.87 to 1 (from 1 to 65532).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
 
