@@ -156,6 +156,10 @@ def test_the_name_of_a_topology_keeps_its_lists() -> None:
     for keys, name in (
         ({"kind": "hyperx", "dims": [4, 2], "wires": [1, 2]}, "hyperx:4x2,wires=1x2"),
         ({"kind": "hyperx", "dims": [4, 2]}, "hyperx:4x2"),
+        ({"kind": "slim-fly", "q": 5, "nodes_per_router": 1}, "slim-fly:q=5,nodes_per_router=1"),
+        ({"kind": "jellyfish", "routers": 8, "degree": 3, "seed": 0}, "jellyfish:routers=8,degree=3"),
+        ({"kind": "torus", "dims": [4, 2], "wrap": [True, False]}, "torus:4x2,wrap=1x0"),
+        ({"kind": "dragonfly", "h": 2, "arrangement": "absolute"}, "dragonfly:h=2,arrangement=absolute"),
         ({"kind": "xgft", "m": [8], "w": [1]}, "xgft:m=8,w=1"),
         ({"kind": "xgft", "m": [4, 4], "w": [1, 2], "hosts": 8}, "xgft:m=4x4,w=1x2,hosts=8"),
         (
@@ -164,7 +168,7 @@ def test_the_name_of_a_topology_keeps_its_lists() -> None:
         ),
         (
             {"kind": "dragonfly", "a": 4, "h": 2, "group": "flattened-butterfly", "group_dims": [2, 2]},
-            "dragonfly:a=4,h=2,group_dims=2x2",
+            "dragonfly:a=4,h=2,group=flattened-butterfly,group_dims=2x2",
         ),
     ):
         assert ct.map_tasks(graph, ct.Topology(keys), "identity").machine.name == name

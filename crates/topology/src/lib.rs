@@ -8,6 +8,7 @@ pub mod families;
 mod galois;
 mod network;
 mod shorthand;
+mod stream;
 pub mod views;
 mod wired;
 mod wires;

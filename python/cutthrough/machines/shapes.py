@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 import cutthrough._core as _core
 from cutthrough.arguments.faults import refuse
+from cutthrough.reference.keys import sections
 from cutthrough.sections.base import Section, plain
 
 __all__ = ["Indices", "Table", "for_pairs", "number_below", "numbers_below", "shape_of", "shorthand"]
@@ -72,13 +73,14 @@ def for_pairs(
 def shorthand(shape: _core.Topology) -> str:
     """Returns a short name of a topology, such as `torus:8x8x8`, `dragonfly:h=4` or `hyperx:8x8,wires=1x2`."""
     spec: dict[str, Any] = json.loads(shape.spec()) or {}
-    # Other families have another number of nodes by default.
-    single = (1,) if shape.kind in {"torus", "mesh", "hyperx"} else ()
-    left_out = {"nodes_per_router": single, "wires": (1, [1]), "planes": (1,), "seed": (0,)}
-    keys = {key: value for key, value in spec.items() if value not in (None, *left_out.get(key, ())) and key != "kind"}
+    own = (section for section in sections() if (section.path, section.tag) == ("topology", ("kind", shape.kind)))
+    defaults = {key.name: key.default for section in own for key in section.keys}
+    keys = {key: value for key, value in spec.items() if value is not None and json.dumps(value) != defaults.get(key)}
     texts = {key: _joined(value) if isinstance(value, list) else str(value) for key, value in keys.items()}
-    numbers = [f"{key}={texts[key]}" for key, value in keys.items() if isinstance(value, int | list) and key != "dims"]
-    rest = ",".join(filter(None, [texts.get("dims"), *numbers]))
+    # The words of required keys are paths.
+    named = [key for key in keys if key in defaults and key != "dims"]
+    settings = [f"{key}={texts[key]}" for key in named if not isinstance(keys[key], str) or defaults[key]]
+    rest = ",".join(filter(None, [texts.get("dims"), *settings]))
     return f"{shape.kind}:{rest}" if rest else shape.kind
 
 

@@ -11,13 +11,12 @@
 //!
 //! The diameter is found by search. No closed form of the bisection is known.
 
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Draw, KeyError, RouterId};
 
 use crate::shorthand::Settings;
+use crate::stream::Stream;
 use crate::wired::{MAX_WIRED_ROUTERS, Shape, WireList, Wired, nodes_on_each};
 use crate::wires::ChannelClass;
 
@@ -92,7 +91,7 @@ impl Jellyfish {
     pub fn new(spec: &JellyfishSpec) -> Result<Self, KeyError> {
         let (routers, degree) = spec.sizes()?;
         let nodes = nodes_on_each(spec.nodes_per_router, degree, routers)?;
-        let mut stream = Stream(Pcg64Mcg::seed_from_u64(spec.seed));
+        let mut stream = Stream::new(spec.seed);
         for _ in 0..ATTEMPTS {
             let Some(graph) = Drawing::new(routers, degree).finish(&mut stream) else { continue };
             let mut list = WireList::with_nodes(routers, nodes);
@@ -201,13 +200,5 @@ impl Shape for JellyfishShape {
 
     fn coordinates(&self, router: RouterId) -> Vec<u32> {
         vec![router.0]
-    }
-}
-
-struct Stream(Pcg64Mcg);
-
-impl Draw for Stream {
-    fn bits(&mut self) -> u64 {
-        self.0.next_u64()
     }
 }

@@ -55,7 +55,7 @@ impl XgftSpec {
     pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
         let settings = Settings::read(text, &["m", "w", "p", "hosts"])?;
         let p = settings.text("p").map(|_| settings.numbers("p")).transpose()?;
-        let hosts = settings.text("hosts").map(|_| settings.number("hosts")).transpose()?;
+        let hosts = settings.number_if_given("hosts")?;
         Ok(Self { m: settings.numbers("m")?, w: settings.numbers("w")?, p, hosts })
     }
 

@@ -323,10 +323,7 @@ impl<D: Detours> Routing for Choosing<D> {
     }
 
     fn behind_waypoint(&self, state: RouteState) -> RouteState {
-        match Memory::of(state).phase() {
-            Phase::Detour => self.detours.behind_waypoint().state(),
-            Phase::Direct | Phase::Open | Phase::Decided => state,
-        }
+        self.detours.behind(state)
     }
 
     fn initial_states(&self) -> Vec<RouteState> {

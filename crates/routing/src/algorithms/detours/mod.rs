@@ -82,6 +82,11 @@ pub(super) trait Detours: Debug + Send + Sync {
     /// Returns the loads of output channels if every packet visits its waypoint: see `OutputLoads`.
     fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64>;
 
+    /// Returns the state in which a packet on its way to a waypoint goes on from there: see `Routing::behind_waypoint`.
+    fn behind(&self, state: RouteState) -> RouteState {
+        if Memory::of(state).phase() == Phase::Detour { self.behind_waypoint().state() } else { state }
+    }
+
     /// Returns the waypoint that a packet is on its way to.
     fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
         let memory = Memory::of(state);

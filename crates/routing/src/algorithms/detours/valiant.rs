@@ -16,7 +16,7 @@ use topology::views::Groups;
 use topology::{ChannelClass, Topology};
 use units::{Draw, KeyError, NodeId, PortId, RouterId};
 
-use super::{Detours, Memory, Phase, RouterDetours};
+use super::{Detours, Memory, RouterDetours};
 use crate::algorithms::dragonfly::{GroupDetours, IntraGroup, Rule, Waypoints};
 use crate::{Hop, OutputLoads, Representative, Route, RouteState, RouterTraffic, Routing};
 
@@ -169,10 +169,7 @@ impl<D: Detours> Routing for Valiant<D> {
     }
 
     fn behind_waypoint(&self, state: RouteState) -> RouteState {
-        match Memory::of(state).phase() {
-            Phase::Detour => self.detours.behind_waypoint().state(),
-            Phase::Direct | Phase::Open | Phase::Decided => state,
-        }
+        self.detours.behind(state)
     }
 
     fn initial_states(&self) -> Vec<RouteState> {

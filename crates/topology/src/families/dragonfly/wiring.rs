@@ -11,11 +11,10 @@
 //! (section III) give the palmtree as "port m of router x of group i leads to group (i + x h + m) mod (ah + 1)", which
 //! for x = m = 0 is the group itself; here it is i + x h + m + 1.
 
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
 use units::Draw;
 
 use super::spec::Arrangement;
+use crate::stream::Stream;
 use crate::views::{GroupsSize, NONE};
 
 impl Arrangement {
@@ -76,18 +75,10 @@ pub(super) fn wires(size: GroupsSize, arrangement: Arrangement, seed: Option<u64
 fn places(g: u32, seed: Option<u64>) -> Vec<u32> {
     let mut places: Vec<u32> = (0..g).collect();
     if let Some(seed) = seed {
-        let mut stream = Stream(Pcg64Mcg::seed_from_u64(seed));
+        let mut stream = Stream::new(seed);
         for last in (1..places.len()).rev() {
             places.swap(last, stream.below(last as u32 + 1) as usize);
         }
     }
     places
-}
-
-struct Stream(Pcg64Mcg);
-
-impl Draw for Stream {
-    fn bits(&mut self) -> u64 {
-        self.0.next_u64()
-    }
 }
