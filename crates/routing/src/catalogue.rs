@@ -13,6 +13,7 @@ use crate::Routing;
 use crate::algorithms::detours::{ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec, has_detours};
 use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::MinimalSpec;
+use crate::algorithms::ecmp::EcmpSpec;
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use crate::algorithms::planes::PlanesRouting;
@@ -58,6 +59,9 @@ pub enum RoutingSpec {
     UgalG(UgalGSpec),
     /// All topologies but trees: as ugal-l, decided again at the next router.
     Par(ParSpec),
+    /// Any topology: a hash of the flow (source and destination) chooses among the shortest paths (equal-cost
+    /// multi-path).
+    Ecmp(EcmpSpec),
     /// Any topology: up and down the levels of a breadth-first search (up*/down*); one class of virtual channels.
     UpDown(UpDownSpec),
     /// Any topology: the next ports from a table in a file.
@@ -80,6 +84,7 @@ impl RoutingSpec {
             Self::UgalG(UgalGSpec::default()),
             Self::Par(ParSpec::default()),
             Self::ShortestPath(ShortestPathSpec::default()),
+            Self::Ecmp(EcmpSpec::default()),
             Self::UpDown(UpDownSpec::default()),
         ]
     }
@@ -111,6 +116,7 @@ impl RoutingSpec {
             Self::UgalG(_) => "ugal-g",
             Self::Par(_) => "par",
             Self::ShortestPath(_) => "shortest-path",
+            Self::Ecmp(_) => "ecmp",
             Self::UpDown(_) => "up-down",
             Self::Table(_) => "table",
         }
@@ -127,6 +133,7 @@ impl RoutingSpec {
             | Self::UgalG(_)
             | Self::Par(_)
             | Self::ShortestPath(_)
+            | Self::Ecmp(_)
             | Self::UpDown(_)
             | Self::Table(_) => None,
         }
@@ -145,7 +152,8 @@ impl RoutingSpec {
             | Self::DModK(_)
             | Self::DimensionOrder(_)
             | Self::MinimalAdaptive(_)
-            | Self::ShortestPath(_) => true,
+            | Self::ShortestPath(_)
+            | Self::Ecmp(_) => true,
             Self::Minimal(_)
             | Self::ValiantGroup(_)
             | Self::ValiantNode(_)
@@ -163,6 +171,7 @@ impl RoutingSpec {
     pub fn for_paths(self) -> Self {
         match self {
             Self::ShortestPath(spec) => Self::ShortestPath(ShortestPathSpec { vc_rule: VcRule::Single, ..spec }),
+            Self::Ecmp(spec) => Self::Ecmp(EcmpSpec { vc_rule: VcRule::Single, ..spec }),
             other => other,
         }
     }
@@ -224,6 +233,7 @@ impl RoutingSpec {
             Self::DimensionOrder(spec) => Arc::new(spec.build(grid()?)?),
             Self::MinimalAdaptive(spec) => Arc::new(spec.build(grid()?)?),
             Self::ShortestPath(spec) => Arc::new(spec.build(topology)?),
+            Self::Ecmp(spec) => Arc::new(spec.build(topology)?),
             Self::UpDown(spec) => Arc::new(spec.build(topology)?),
             Self::Table(spec) => Arc::new(spec.build(topology, base)?),
         })

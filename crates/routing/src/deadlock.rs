@@ -13,6 +13,8 @@
 //! only. The graph then has only these, for all routers and destinations that packets can reach by any hops (Duato's
 //! condition for cut-through, IEEE TPDS 7, 1996).
 //!
+//! A routing may name another that does all that its packets do and is cheaper to follow (`Routing::covering`).
+//!
 //! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach. If packets go by way
 //! of waypoints their paths are divided there (`legs`). Threads follow destinations in parallel.
 //!
@@ -120,8 +122,9 @@ pub fn dependency_cycle_unless(
     trees: Option<&Trees>,
     stops: &Stops<'_>,
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
-    let network = if trees.is_some() { (topology, routing) } else { one_plane(topology, routing) };
-    find_dependency_cycle(network, trees, (EXHAUSTIVE, stops))
+    let (topology, routing) = if trees.is_some() { (topology, routing) } else { one_plane(topology, routing) };
+    let covering = routing.covering();
+    find_dependency_cycle((topology, covering.as_deref().unwrap_or(routing)), trees, (EXHAUSTIVE, stops))
 }
 
 /// Returns a cycle. If more than `limit` pairs of routers and destinations would have to be followed, uses

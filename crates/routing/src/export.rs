@@ -84,6 +84,9 @@ fn starts(topology: &dyn Topology, routing: &dyn Routing, nodes: &[NodeId]) -> R
     let mut sources: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
     sources.dedup_by_key(|&mut node| topology.attachment(node).0);
     let mut starts = BTreeSet::new();
+    if routing.fixed_by_flow() {
+        return Err(refuse(routing, "chooses a path for each source"));
+    }
     for &dst in nodes {
         for &src in &sources {
             match routing.initial_distribution(src, dst)[..] {

@@ -8,6 +8,7 @@ mod export;
 mod lengths;
 mod loads;
 mod multicast_loads;
+mod pair_loads;
 mod pair_paths;
 mod route;
 mod traffic;

@@ -15,7 +15,8 @@
 //! Cost: for each destination, one pass over the (router, state) pairs that its packets can reach, in topological
 //! order, with the flows from all sources together. The nodes of a router are one destination if the routing treats
 //! them alike; that is at most routers times channels of work. If every node sends alike and the routing is symmetric
-//! (`Routing::symmetry`), only one destination of each symmetry class is followed.
+//! (`Routing::symmetry`), only one destination of each symmetry class is followed. If each flow has a path
+//! (`Routing::fixed_by_flow`), each pair of nodes is followed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,6 +27,7 @@ use units::{ChannelId, NodeId, PlaneId, PortId, RouterId, VcClass};
 
 use crate::Routing;
 use crate::algorithms::planes::one_plane;
+use crate::pair_loads::follow_pairs;
 use crate::traffic::{Demand, Demands, RouterTraffic, Symmetry, Traffic, alike};
 use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk, Wiring};
 
@@ -40,7 +42,7 @@ const TABLE: usize = 1 << 24;
 
 /// Pieces into which the destinations of a block are divided. Blocks of at most `ALONE` pairs of destinations and
 /// sources stay undivided.
-const PIECES: usize = 16;
+pub(crate) const PIECES: usize = 16;
 const ALONE: usize = 1 << 14;
 
 /// Load of every channel.
@@ -100,6 +102,7 @@ pub fn demand_loads(
     }
     let symmetry = own.symmetry().and_then(|found| Some((found, alike(plane.nodes(), demands)?)));
     let mut load = match symmetry {
+        _ if own.fixed_by_flow() => follow_pairs(plane, own, demands, report)?,
         Some((symmetry, each)) => symmetric_loads(plane, own, (&symmetry, each))?,
         None => follow_demands(plane, own, demands, report)?,
     };
@@ -114,7 +117,7 @@ fn symmetric_loads(
     (symmetry, each): (&Symmetry<'_>, f64),
 ) -> Result<Vec<f64>, RoutingContractError> {
     let wiring = Wiring::new(topology);
-    let sources = Sources::new(topology, routing.uses_input_port());
+    let sources = Sources::of(topology, routing);
     let (targets, counts) = (Targets::new(topology, routing), sources.counts());
     let mut flows = Flows::new(&wiring, routing);
     for set in &symmetry.flows {
@@ -156,7 +159,7 @@ fn follow_demands(
     report: &Report<'_>,
 ) -> Result<Vec<f64>, RoutingContractError> {
     let wiring = Wiring::new(topology);
-    let sources = Sources::new(topology, routing.uses_input_port());
+    let sources = Sources::of(topology, routing);
     let targets = Targets::new(topology, routing);
     let groups = sources.groups.len().max(1);
     let all = targets.nodes.len();
@@ -374,7 +377,7 @@ impl<'a> Flows<'a> {
 
     /// Follows all packets to their destinations.
     fn follow(&mut self, topology: &dyn Topology, traffic: &Traffic<'_>) -> Result<(), RoutingContractError> {
-        let sources = Sources::new(topology, self.walk.keeps_inputs_apart());
+        let sources = Sources::new(topology, self.walk.keeps_inputs_apart() || self.routing.fixed_by_flow());
         let nodes = topology.nodes();
         let block = u32::try_from((TABLE / sources.groups.len().max(1)).max(1)).unwrap_or(u32::MAX);
         let mut first = 0;

@@ -111,7 +111,7 @@ pub fn multicast_loads(
     let mut together: BTreeMap<(RouterId, Option<PortId>), Senders> = BTreeMap::new();
     for &(sender, weight) in traffic.senders.iter().filter(|&&(_, weight)| weight > 0.0) {
         let (router, port) = topology.attachment(sender);
-        let port = routing.uses_input_port().then_some(port);
+        let port = (routing.uses_input_port() || routing.fixed_by_flow()).then_some(port);
         together.entry((router, port)).or_default().push((sender, weight));
     }
     for ((router, port), senders) in together {

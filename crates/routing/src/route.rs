@@ -184,7 +184,7 @@ pub trait Routing: Debug + Send + Sync {
         RouteState::default()
     }
     /// Returns the exact distribution of `start`: each state with its probability. Probabilities sum to 1. The
-    /// distribution is equal for all nodes of one router.
+    /// distribution is equal for all nodes of one router, unless `fixed_by_flow`.
     fn initial_distribution(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
         vec![(RouteState::default(), 1.0)]
     }
@@ -233,6 +233,12 @@ pub trait Routing: Debug + Send + Sync {
         false
     }
 
+    /// Returns whether a packet's path follows from its source, destination and initial state: every route has one port.
+    /// Nodes of one router may then start in different states. Analyses follow each pair of nodes.
+    fn fixed_by_flow(&self) -> bool {
+        false
+    }
+
     // --- waypoints ------------------------------------------------------------------------------------------------
     // If packets first go to one of many waypoints, the deadlock check does not follow every source by way of every
     // waypoint to every destination. It follows first all packets for a waypoint, whatever their destination, and then
@@ -271,6 +277,12 @@ pub trait Routing: Debug + Send + Sync {
     /// that packet (or more), and does so again from each router that the packet comes to next. Further packets may be
     /// listed, even impossible ones, as long as the check finds no cycle. Only for routings without `uses_input_port`.
     fn representatives(&self, _at: RouterId) -> Option<Vec<Representative>> {
+        None
+    }
+
+    /// Returns a routing whose packets can do everything that packets of this one can do, on equal classes, and that is
+    /// cheaper to follow. The deadlock check follows it instead, and may then refuse more than necessary.
+    fn covering(&self) -> Option<Arc<dyn Routing>> {
         None
     }
 

@@ -386,6 +386,11 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// Creates groups of nodes whose packets a routing treats alike.
+    pub fn of(topology: &dyn Topology, routing: &dyn Routing) -> Self {
+        Self::new(topology, routing.uses_input_port() || routing.fixed_by_flow())
+    }
+
     /// Creates groups of equivalent nodes. `apart`: nodes at different ports are not equivalent.
     pub fn new(topology: &dyn Topology, apart: bool) -> Self {
         let mut groups = Vec::new();

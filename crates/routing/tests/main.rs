@@ -6,6 +6,7 @@ mod catalogue;
 mod common;
 mod detours;
 mod dragonfly;
+mod ecmp;
 mod fat_tree;
 mod faults;
 mod grid;

@@ -27,6 +27,7 @@ pub struct Path {
 /// Checks all promises of the trait and freedom from deadlock. Panics with the broken promise.
 pub fn check_routing(topology: &dyn Topology, routing: &dyn Routing) {
     check_paths(topology, routing);
+    check_covering(topology, routing);
     let cycle = dependency_cycle(topology, routing).unwrap_or_else(|fault| panic!("{}: {fault}", routing.kind()));
     if let Some(cycle) = cycle {
         panic!("{} can deadlock on this {}:\n{cycle}", routing.kind(), topology.kind());
@@ -64,7 +65,19 @@ pub fn check_paths(topology: &dyn Topology, routing: &dyn Routing) {
     }
 }
 
-/// Checks that `start` draws from the distribution that `starts` states, which is that of all nodes of the router.
+/// Checks that packets of a covering routing may wait for everything that packets of the routing may wait for.
+fn check_covering(topology: &dyn Topology, routing: &dyn Routing) {
+    let Some(covering) = routing.covering() else { return };
+    let all = naive_dependencies(topology, &*covering);
+    for (held, wanted) in naive_dependencies(topology, routing) {
+        let known = all.get(&held);
+        let left_out = wanted.iter().find(|wanted| known.is_none_or(|known| !known.contains(wanted)));
+        assert_eq!(left_out, None, "{} does not cover what the holder of {held:?} waits for", covering.kind());
+    }
+}
+
+/// Checks that `start` draws from the distribution that `starts` states, which is that of all nodes of the router unless
+/// each flow has a path.
 fn check_starts(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) {
     let starts = routing.initial_distribution(src, dst);
     let states: BTreeSet<RouteState> = starts.iter().map(|&(state, _)| state).collect();
@@ -78,6 +91,9 @@ fn check_starts(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst
         assert!(states.contains(&start), "start {start:?} from {src} to {dst} is not among {starts:?}");
     }
     let router = topology.attachment(src).0;
+    if routing.fixed_by_flow() {
+        return;
+    }
     if let Some(first) = (0..src.0).rev().map(NodeId).take_while(|&node| topology.attachment(node).0 == router).last() {
         assert_eq!(
             routing.initial_distribution(first, dst),
@@ -181,6 +197,7 @@ impl PathFinder<'_> {
         assert!(route.count > 0, "no path from router {at} to {}", hop.dst);
         assert!(route.vc_class.0 < routing.classes(), "class {} of {}", route.vc_class, routing.classes());
         let adapts = route.count > 1 && route.choice != Choice::Random;
+        assert!(route.count == 1 || !routing.fixed_by_flow(), "{} ports for a flow at router {at}", route.count);
         assert!(!adapts || routing.adaptive(), "{} adapts, but does not say so", routing.kind());
         route
     }

@@ -3,6 +3,7 @@
 pub mod detours;
 pub mod dimension_order;
 pub mod dragonfly;
+pub mod ecmp;
 pub mod fat_tree;
 pub mod flat;
 pub mod minimal_adaptive;

@@ -104,6 +104,15 @@ impl Routing for PlanesRouting {
         self.plane.same_for_router()
     }
 
+    fn fixed_by_flow(&self) -> bool {
+        self.plane.fixed_by_flow()
+    }
+
+    fn covering(&self) -> Option<Arc<dyn Routing>> {
+        let plane = self.plane.covering()?;
+        Some(Arc::new(Self { plane, ..self.clone() }))
+    }
+
     fn options(&self) -> Vec<Arc<dyn Routing>> {
         let here = |plane: Arc<dyn Routing>| Arc::new(Self { plane, ..self.clone() }) as Arc<dyn Routing>;
         self.plane.options().into_iter().map(here).collect()

@@ -53,9 +53,10 @@ pub enum VcRule {
     Single,
 }
 
+/// Shortest paths of a table.
 #[derive(Debug)]
-struct ShortestPath {
-    table: RouteTable,
+pub(super) struct ShortestPath {
+    pub(super) table: RouteTable,
     adaptive: bool,
     classes: u8,
     max_routers: u32,
@@ -68,7 +69,15 @@ impl ShortestPathSpec {
     /// If routers cannot reach one another, if `vc_rule = "hops"` needs more than 64 classes, or if the table would
     /// be larger than 1 GiB.
     pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + 'static, KeyError> {
-        let (table, diameter) = self.table(topology, "shortest-path")?;
+        self.make(topology, "shortest-path")
+    }
+
+    /// Builds the routing for one of some kind, which errors name.
+    ///
+    /// # Errors
+    /// As `build`.
+    pub(super) fn make(&self, topology: &dyn Topology, kind: &str) -> Result<ShortestPath, KeyError> {
+        let (table, diameter) = self.table(topology, kind)?;
         Ok(ShortestPath {
             table,
             adaptive: self.ties == TieRule::LeastLoaded,
