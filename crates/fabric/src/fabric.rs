@@ -117,6 +117,8 @@ pub(crate) struct LocalRouter {
     /// Number of its first port.
     pub base: u32,
     pub ports: u16,
+    /// Number of packets whose output was chosen in turn (`Choice::RoundRobin`).
+    turn: u32,
     /// Inputs at which a packet has arrived in this instant, if the router is visited alone and a word holds a bit for
     /// each port.
     arrived: u64,

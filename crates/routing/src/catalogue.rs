@@ -14,7 +14,7 @@ use crate::algorithms::detours::{ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec
 use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::MinimalSpec;
 use crate::algorithms::ecmp::EcmpSpec;
-use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
+use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec, RoundRobinUpDownSpec};
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use crate::algorithms::planes::PlanesRouting;
 use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
@@ -30,6 +30,8 @@ pub enum RoutingSpec {
     AdaptiveUpDown(AdaptiveUpDownSpec),
     /// Fat-trees: up to a nearest common ancestor by random ports, then down.
     RandomUpDown(RandomUpDownSpec),
+    /// Fat-trees: up to a nearest common ancestor by the ports in turn (packet spraying), then down.
+    RoundRobinUpDown(RoundRobinUpDownSpec),
     /// Fat-trees: up to a nearest common ancestor by the ports that the destination's digits name, then down.
     DModK(DModKSpec),
     /// Tori and meshes: dimension-order routing, the shorter way round. Two classes of virtual channels on a torus.
@@ -74,6 +76,7 @@ impl RoutingSpec {
         vec![
             Self::AdaptiveUpDown(AdaptiveUpDownSpec::default()),
             Self::RandomUpDown(RandomUpDownSpec::default()),
+            Self::RoundRobinUpDown(RoundRobinUpDownSpec::default()),
             Self::DModK(DModKSpec::default()),
             Self::DimensionOrder(DimensionOrderSpec::default()),
             Self::MinimalAdaptive(MinimalAdaptiveSpec::default()),
@@ -106,6 +109,7 @@ impl RoutingSpec {
         match self {
             Self::AdaptiveUpDown(_) => "adaptive-up-down",
             Self::RandomUpDown(_) => "random-up-down",
+            Self::RoundRobinUpDown(_) => "round-robin-up-down",
             Self::DModK(_) => "d-mod-k",
             Self::DimensionOrder(_) => "dimension-order",
             Self::MinimalAdaptive(_) => "minimal-adaptive",
@@ -125,7 +129,9 @@ impl RoutingSpec {
     /// Returns the view that the algorithm requires of a topology. `None`: it requires none.
     fn view(&self) -> Option<View> {
         match self {
-            Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::DModK(_) => Some(View::Hierarchy),
+            Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::RoundRobinUpDown(_) | Self::DModK(_) => {
+                Some(View::Hierarchy)
+            }
             Self::DimensionOrder(_) | Self::MinimalAdaptive(_) => Some(View::Grid),
             Self::Minimal(_) | Self::ValiantGroup(_) => Some(View::Groups),
             Self::ValiantNode(_)
@@ -149,6 +155,7 @@ impl RoutingSpec {
         match self {
             Self::AdaptiveUpDown(_)
             | Self::RandomUpDown(_)
+            | Self::RoundRobinUpDown(_)
             | Self::DModK(_)
             | Self::DimensionOrder(_)
             | Self::MinimalAdaptive(_)
@@ -229,6 +236,7 @@ impl RoutingSpec {
             Self::Par(spec) => spec.build(topology)?,
             Self::AdaptiveUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::RandomUpDown(spec) => Arc::new(spec.build(tree()?)),
+            Self::RoundRobinUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::DModK(spec) => Arc::new(spec.build(tree()?)),
             Self::DimensionOrder(spec) => Arc::new(spec.build(grid()?)?),
             Self::MinimalAdaptive(spec) => Arc::new(spec.build(grid()?)?),
@@ -251,6 +259,9 @@ impl RoutingSpec {
             }
             Self::RandomUpDown(_) => {
                 "; on a tree \"shortest-path\" with ties = \"random\" and vc_rule = \"single\" takes the same paths"
+            }
+            Self::RoundRobinUpDown(_) => {
+                "; on a tree \"shortest-path\" with ties = \"round-robin\" and vc_rule = \"single\" takes the same paths"
             }
             Self::DModK(_) => "; one path for each destination is a table (kind = \"table\")",
             _ => "; any other routing is a table (kind = \"table\"), which does not look at queues",

@@ -170,7 +170,7 @@ impl Tracer<'_> {
                 self.choices.insert(choice);
                 Ok(())
             }
-            Choice::Random | Choice::LeastLoaded => Ok(()),
+            Choice::Random | Choice::RoundRobin | Choice::LeastLoaded => Ok(()),
         }
     }
 
@@ -182,6 +182,7 @@ impl Tracer<'_> {
         let ties = match self.choices.into_iter().collect::<Vec<_>>()[..] {
             [] | [Choice::LeastLoaded] => TieRule::LeastLoaded,
             [Choice::Random] => TieRule::Random,
+            [Choice::RoundRobin] => TieRule::RoundRobin,
             _ => return Err(refuse(self.routing, "chooses among ports by more than one rule")),
         };
         let layers = self.cells.iter().map(|cell| cell.layer.max(cell.next) as usize + 1).max().unwrap_or(1);

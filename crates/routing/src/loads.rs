@@ -6,7 +6,8 @@
 //! link's bandwidth carries all traffic up to offered load 1/2. The smallest such ratio is a bound on the throughput
 //! that no router architecture and no flow control can exceed (Dally and Towles, section 3.3).
 //!
-//! Candidates of `Choice::Random` share a flow evenly, which is exact. So do the candidates of `Choice::LeastLoaded`.
+//! Candidates of `Choice::Random` share a flow evenly, which is exact. So do the candidates of `Choice::RoundRobin`, as
+//! a mean over a long time if turns do not follow a pattern of destinations, and of `Choice::LeastLoaded`.
 //! In a fat-tree this is the best that any adaptive choice can reach: the up channels out of a subtree together carry
 //! all traffic that leaves it, whatever the choices, and so do the down channels into it. The largest of their loads is
 //! at least their mean, which the even split gives to each. For adaptive shortest paths on other topologies it is an

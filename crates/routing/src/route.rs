@@ -31,6 +31,10 @@ pub struct Hop {
 pub enum Choice {
     /// Uniformly at random, from the router's stream: oblivious.
     Random,
+    /// In turn: the router counts the packets for which it has had this choice, whatever their destinations and ports,
+    /// and takes port (count + the router's number) modulo the number of ports: oblivious. The number keeps routers from
+    /// taking their turns in step. If credits are counted per crosspoint, each upstream output counts for itself.
+    RoundRobin,
     /// The least congested port, ties at random: adaptive.
     LeastLoaded,
     /// One of the two paths of `Routing::candidates`, by their cost. The chosen path gives ports and class; those of
@@ -177,7 +181,7 @@ pub trait Routing: Debug + Send + Sync {
     fn classes_on(&self, _class: ChannelClass) -> u8 {
         self.classes()
     }
-    /// Returns whether choices depend on congestion (any choice but `Choice::Random` occurs).
+    /// Returns whether choices depend on congestion (`Choice::Random` and `Choice::RoundRobin` do not).
     fn adaptive(&self) -> bool;
     /// Returns the initial routing state of a packet, drawn from the source's stream.
     fn start(&self, _src: NodeId, _dst: NodeId, _draw: &mut dyn Draw) -> RouteState {

@@ -289,7 +289,7 @@ impl<'a> Walk<'a> {
                 let (port, vc_class) = self.routing.escape(router, &hop);
                 self.follow(stop, &Route::only(port, vc_class), &taken, 0.0)?;
             }
-            Choice::Random | Choice::LeastLoaded => self.follow(stop, &route, &taken, 1.0)?,
+            Choice::Random | Choice::RoundRobin | Choice::LeastLoaded => self.follow(stop, &route, &taken, 1.0)?,
         }
         self.stops[stop].moves = (first, self.moves.len() as u32);
         Ok(())

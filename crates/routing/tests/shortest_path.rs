@@ -11,7 +11,7 @@ use routing::{Choice, Hop, Route, RouteState, RoutingSpec, dependency_cycle};
 use testkit::routing::uniform;
 use units::{NodeId, PortId, RouterId, VcClass};
 
-const TIES: [TieRule; 3] = [TieRule::First, TieRule::Random, TieRule::LeastLoaded];
+const TIES: [TieRule; 4] = [TieRule::First, TieRule::Random, TieRule::RoundRobin, TieRule::LeastLoaded];
 
 fn shortest_path(ties: TieRule, vc_rule: VcRule) -> RoutingSpec {
     RoutingSpec::ShortestPath(ShortestPathSpec { ties, vc_rule })
@@ -67,6 +67,8 @@ fn ties_are_resolved_as_asked() {
     assert_eq!(route(TieRule::First), (Route::only(PortId(0), VcClass(0)), vec![PortId(0)]));
     let (random, ports) = route(TieRule::Random);
     assert_eq!((random.choice, ports), (Choice::Random, vec![PortId(0), PortId(2)]));
+    let (turns, ports) = route(TieRule::RoundRobin);
+    assert_eq!((turns.choice, ports), (Choice::RoundRobin, vec![PortId(0), PortId(2)]));
     let (adaptive, ports) = route(TieRule::LeastLoaded);
     assert_eq!((adaptive.choice, ports), (Choice::LeastLoaded, vec![PortId(0), PortId(2)]));
 }
@@ -117,7 +119,7 @@ fn a_shortest_cycle_is_reported() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn any_grid_keeps_the_contract(dims in prop::collection::vec(2_u64..5, 1..4), wraps: bool, which in 0_usize..3) {
+    fn any_grid_keeps_the_contract(dims in prop::collection::vec(2_u64..5, 1..4), wraps: bool, which in 0_usize..4) {
         prop_assume!(dims.iter().product::<u64>() <= 36);
         let grid = if wraps { torus(&dims, 1) } else { mesh(&dims, 1) };
         check_all(&*grid, &*build(shortest_path(TIES[which], VcRule::Hops), &*grid));

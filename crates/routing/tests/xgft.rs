@@ -3,7 +3,7 @@
 
 use crate::common::{assert_near, build, check_all, equal, fat_tree, loads, max_load, shorthand};
 use proptest::prelude::*;
-use routing::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec};
+use routing::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec, RoundRobinUpDownSpec};
 use routing::{Choice, Demand, Hop, Route, RouteState, RoutingSpec, demand_loads};
 use testkit::routing::permutation;
 use topology::views::Hierarchy;
@@ -12,6 +12,7 @@ use units::{NodeId, PortId, RouterId, VcClass};
 
 const ADAPTIVE: RoutingSpec = RoutingSpec::AdaptiveUpDown(AdaptiveUpDownSpec {});
 const RANDOM: RoutingSpec = RoutingSpec::RandomUpDown(RandomUpDownSpec {});
+const ROUND_ROBIN: RoutingSpec = RoutingSpec::RoundRobinUpDown(RoundRobinUpDownSpec {});
 const D_MOD_K: RoutingSpec = RoutingSpec::DModK(DModKSpec {});
 
 /// A full tree of 4,096 nodes, 2:1 tapered at the leaves.
@@ -40,7 +41,7 @@ fn the_contract_holds_and_the_oracles_agree() {
         "leaf-spine:leaves=3,spines=2,nodes_per_leaf=4,wires=3",
     ] {
         let tree = shorthand(text);
-        for spec in [ADAPTIVE, RANDOM, D_MOD_K] {
+        for spec in [ADAPTIVE, RANDOM, ROUND_ROBIN, D_MOD_K] {
             check_all(&*tree, &*build(spec, &*tree));
         }
     }
@@ -50,7 +51,7 @@ fn the_contract_holds_and_the_oracles_agree() {
 fn a_fat_tree_routes_as_the_tree_of_its_shape() {
     for (k, n, text) in [(4, 2, "xgft:m=4x4,w=1x4"), (3, 3, "xgft:m=3x3x3,w=1x3x3")] {
         let (fat, same) = (fat_tree(k, n), shorthand(text));
-        for spec in [ADAPTIVE, RANDOM, D_MOD_K] {
+        for spec in [ADAPTIVE, RANDOM, ROUND_ROBIN, D_MOD_K] {
             for at in (0..fat.routers()).map(RouterId) {
                 for dst in (0..fat.nodes()).map(NodeId) {
                     assert_eq!(route(&*fat, spec.clone(), at, dst), route(&*same, spec.clone(), at, dst), "{spec:?}");
@@ -69,6 +70,7 @@ fn parallel_wires_are_candidates_and_d_mod_k_takes_one() {
     assert_eq!(route(&*tree, ADAPTIVE, leaf, dst), Route::range(PortId(6), 6, VcClass(0), Choice::LeastLoaded));
     assert_eq!(route(&*tree, ADAPTIVE, spine, dst), Route::range(PortId(2), 2, VcClass(0), Choice::LeastLoaded));
     assert_eq!(route(&*tree, RANDOM, spine, dst), Route::range(PortId(2), 2, VcClass(0), Choice::Random));
+    assert_eq!(route(&*tree, ROUND_ROBIN, spine, dst), Route::range(PortId(2), 2, VcClass(0), Choice::RoundRobin));
     assert_eq!(route(&*tree, ADAPTIVE, RouterId(1), dst), Route::only(PortId(4), VcClass(0)));
     // 10 = 1 + 3 * 3 and 3 = 1 + 2 * 1: parent 1, wire 1.
     assert_eq!(route(&*tree, D_MOD_K, leaf, dst), Route::only(PortId(6 + 2 + 1), VcClass(0)));
@@ -106,7 +108,7 @@ fn a_tapered_tree_has_the_loads_of_its_closed_form() {
     ] {
         let tree = shorthand(text);
         let n = f64::from(tree.nodes());
-        for spec in [ADAPTIVE, RANDOM, D_MOD_K] {
+        for spec in [ADAPTIVE, RANDOM, ROUND_ROBIN, D_MOD_K] {
             let routing = build(spec, &*tree);
             let to_all = |_: NodeId| Demand { everyone: 1.0 / n, besides: Vec::new() };
             let to_others = |src: NodeId| Demand { everyone: 1.0 / (n - 1.0), besides: vec![(src, -1.0 / (n - 1.0))] };
@@ -136,7 +138,7 @@ fn a_tapered_tree_carries_a_permutation_at_its_taper() {
     // D-mod-K meets at one spine if all destinations are even. Would catch a taper that is filled unevenly.
     let tree = shorthand("xgft:m=4x4,w=1x2");
     let next_leaf = permutation(|src| (src + 4) % 16);
-    for spec in [ADAPTIVE, RANDOM, D_MOD_K] {
+    for spec in [ADAPTIVE, RANDOM, ROUND_ROBIN, D_MOD_K] {
         assert_near(max_load(&loads(&*tree, &*build(spec, &*tree), &next_leaf)), 2.0);
     }
     // Leaves 0 and 1 send to the even nodes of leaves 2 and 3, which are all below spine 0.
@@ -159,7 +161,8 @@ fn only_symmetric_trees_claim_a_symmetry() {
         ("xgft:m=4x3x2,w=1x4x3", true, true),
     ] {
         let tree = shorthand(text);
-        for (spec, expected) in [(ADAPTIVE, choosers), (RANDOM, choosers), (D_MOD_K, d_mod_k)] {
+        for (spec, expected) in [(ADAPTIVE, choosers), (RANDOM, choosers), (ROUND_ROBIN, choosers), (D_MOD_K, d_mod_k)]
+        {
             assert_eq!(build(spec, &*tree).symmetry().is_some(), expected, "{text}");
         }
     }

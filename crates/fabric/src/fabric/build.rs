@@ -66,7 +66,11 @@ impl Fabric {
                 ahead_shift,
                 are_simple: near && stations.is_empty() && plan.vcs_per_class.iter().all(|&vcs| vcs == 1),
             },
-            ahead: AheadChoices { outs: Vec::new(), node_streams: node_streams(&plan, map, part) },
+            ahead: AheadChoices {
+                outs: Vec::new(),
+                node_streams: node_streams(&plan, map, part),
+                turns: vec![0; if rule == CreditRule::PerCrosspoint { outputs.len() } else { 0 }],
+            },
             work: WorkLists::new(
                 routers.len(),
                 nodes.len() + units.as_ref().map_or(0, |units| units.results.len()),
@@ -126,7 +130,7 @@ fn node_streams(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<Stream> {
 fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRouter> {
     let router = |&id: &u32| {
         let id = RouterId(id);
-        LocalRouter { id, base: map.port(id, PortId(0)).index, ports: plan.ports(id), arrived: 0, active: 0 }
+        LocalRouter { id, base: map.port(id, PortId(0)).index, ports: plan.ports(id), turn: 0, arrived: 0, active: 0 }
     };
     map.routers(part).iter().map(router).collect()
 }
@@ -238,6 +242,7 @@ impl Fabric {
             + bytes_of::<i32>(if near { 0 } else { (outputs << size.vc_shift()) * counters })
             + bytes_of::<LocalRouter>(size.routers)
             + bytes_of::<Stream>(size.routers + if ahead { size.nodes } else { 0 })
+            + bytes_of::<u32>(if ahead { outputs } else { 0 })
             + bytes_of::<u64>(wide)
             + bytes_of::<[u32; 2]>(size.nodes)
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use routing::{Choice, Hop, PathOption, Probe, Route};
 use topology::ChannelSource;
-use units::{Draw, PortId, VcClass};
+use units::{Draw, PortId, RouterId, VcClass};
 
-use super::{Arrival, Fabric};
+use super::{Arrival, Fabric, LocalRouter};
 use crate::catalogue::CreditRule;
 use crate::port::OutputPort;
 use crate::profile::Profile;
@@ -123,6 +123,11 @@ impl Fabric {
             let pick = self.streams[router].below(u32::from(route.count)) as u16;
             return route.port(pick, self.routing.port_lists()).0;
         }
+        if route.choice == Choice::RoundRobin {
+            let LocalRouter { id, turn, .. } = &mut self.routers[router];
+            let pick = next_turn(turn, *id, route.count);
+            return route.port(pick, self.routing.port_lists()).0;
+        }
         if route.is_listed() || route.count > 64 {
             return self.choose_any(router, base, route);
         }
@@ -159,6 +164,13 @@ impl Fabric {
         let ports = route.ports(self.routing.port_lists());
         ports.map(move |out| (out.0, self.outputs[base + usize::from(out.0)].congestion(now, full)))
     }
+}
+
+/// Returns the next of `count` ports in turn at a router, by a counter: see `Choice::RoundRobin`.
+pub(super) fn next_turn(turn: &mut u32, router: RouterId, count: u16) -> u16 {
+    let pick = turn.wrapping_add(router.0) % u32::from(count);
+    *turn = turn.wrapping_add(1);
+    pick as u16
 }
 
 /// Possible path of a packet, with its cost and its first hop.

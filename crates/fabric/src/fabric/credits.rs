@@ -6,6 +6,7 @@ use topology::{ChannelSource, Endpoint};
 use units::{Draw, PortId, RouterId, VcClass};
 
 use super::Fabric;
+use super::choice::next_turn;
 use crate::catalogue::{CreditReturn, CreditRule};
 use crate::event_kind;
 use crate::fabric::links::Outgoing;
@@ -71,6 +72,8 @@ pub(super) struct AheadChoices {
     pub outs: Vec<u16>,
     /// Random streams of the nodes.
     pub node_streams: Vec<Stream>,
+    /// By output, the number of packets whose next output was chosen in turn (`Choice::RoundRobin`).
+    pub turns: Vec<u32>,
 }
 
 impl Fabric {
@@ -359,7 +362,7 @@ impl Fabric {
                 (vc, self.out_of_credit(output, (vc, credit), &route)?)
             }
             _ => {
-                let out = self.fixed_ahead(output, &route, packet);
+                let out = self.fixed_ahead(output, (router, &route), packet);
                 let credit = |fabric: &Self, vc| fabric.credit(output, fabric.slot_ahead(vc, out));
                 (self.best_of(output, class, bytes, credit)?.0, out)
             }
@@ -388,14 +391,17 @@ impl Fabric {
         ports.map(move |out| (out.0, self.credit(output, self.slot_ahead(vc, out.0))))
     }
 
-    /// Returns the output that an oblivious routing takes at the next router. It is drawn once for a packet and kept
+    /// Returns the output that an oblivious routing takes at the next router. It is chosen once for a packet and kept
     /// while the packet waits.
-    fn fixed_ahead(&mut self, output: usize, route: &Route, packet: u32) -> u16 {
+    fn fixed_ahead(&mut self, output: usize, (router, route): (RouterId, &Route), packet: u32) -> u16 {
         let kept = self.ahead.outs[packet as usize];
         let out = if kept != UNDECIDED {
             kept
         } else if route.count == 1 {
             route.first().0
+        } else if route.choice == Choice::RoundRobin {
+            let pick = next_turn(&mut self.ahead.turns[output], router, route.count);
+            route.port(pick, self.routing.port_lists()).0
         } else {
             let pick = self.stream_of(output).below(u32::from(route.count)) as u16;
             route.port(pick, self.routing.port_lists()).0

@@ -1,7 +1,7 @@
 //! Routings of trees: up to a nearest common ancestor, and down.
 //!
 //! A packet goes up until its switch is an ancestor of the destination, then down by the one sequence of switches that
-//! leads there. The three routings differ in the choice of the up port, and of one of several wires down. No packet
+//! leads there. The routings differ in the choice of the up port, and of one of several wires down. No packet
 //! that has gone down goes up again, so that one class of virtual channels is free of deadlock.
 
 use std::ops::Range;
@@ -24,6 +24,12 @@ pub struct AdaptiveUpDownSpec {}
 #[serde(deny_unknown_fields, default)]
 pub struct RandomUpDownSpec {}
 
+/// Fat-trees: up by the ports in turn, packet by packet, and down by the wires in turn. Each switch has one counter for
+/// all destinations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RoundRobinUpDownSpec {}
+
 /// Fat-trees: the destination's number names the up port, and one of several wires down. In a k-ary n-tree packets
 /// leave level l by up port `(dst / k^l) mod k`. `Hierarchy::destination_port` has the rule of other trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +50,13 @@ impl RandomUpDownSpec {
     }
 }
 
+impl RoundRobinUpDownSpec {
+    /// Builds the routing on a fat-tree.
+    pub fn build(&self, tree: &Hierarchy) -> impl Routing + 'static {
+        AnyUpPort { tree: tree.clone(), choice: Choice::RoundRobin }
+    }
+}
+
 impl DModKSpec {
     /// Builds the routing on a fat-tree.
     pub fn build(&self, tree: &Hierarchy) -> impl Routing + 'static {
@@ -60,7 +73,11 @@ struct AnyUpPort {
 
 impl Routing for AnyUpPort {
     fn kind(&self) -> &'static str {
-        if self.adaptive() { "adaptive-up-down" } else { "random-up-down" }
+        match self.choice {
+            Choice::LeastLoaded => "adaptive-up-down",
+            Choice::RoundRobin => "round-robin-up-down",
+            _ => "random-up-down",
+        }
     }
 
     fn classes(&self) -> u8 {

@@ -30,6 +30,8 @@ pub enum TieRule {
     First,
     /// Any port with equal probability, drawn anew at every router.
     Random,
+    /// The ports in turn, packet by packet. Each router has one counter for all destinations.
+    RoundRobin,
     /// The least congested port. Ties are broken at random.
     LeastLoaded,
 }
@@ -37,7 +39,11 @@ pub enum TieRule {
 impl TieRule {
     /// Returns the rule by which a router chooses among several ports.
     pub(super) fn choice(self) -> Choice {
-        if self == Self::LeastLoaded { Choice::LeastLoaded } else { Choice::Random }
+        match self {
+            Self::First | Self::Random => Choice::Random,
+            Self::RoundRobin => Choice::RoundRobin,
+            Self::LeastLoaded => Choice::LeastLoaded,
+        }
     }
 }
 

@@ -14,8 +14,16 @@ pub const ROUTERS: [&str; 6] = [
 ];
 
 /// Keys of topologies and routings of which some networks of each have to be compared.
-pub const VARIANTS: [&str; 6] =
-    ["\"absolute\"", "\"circulant\"", "\"flattened-butterfly\"", "renumber_groups", "order = [", "ties = \"split\""];
+pub const VARIANTS: [&str; 8] = [
+    "ties = \"round-robin\"",
+    "\"round-robin-up-down\"",
+    "\"absolute\"",
+    "\"circulant\"",
+    "\"flattened-butterfly\"",
+    "renumber_groups",
+    "order = [",
+    "ties = \"split\"",
+];
 
 /// How times and sizes are drawn.
 pub struct Units {
@@ -116,7 +124,8 @@ pub fn topology(random: &mut Random) -> (String, String, u64, &'static [&'static
                 ),
             ]);
             let (keys, nodes) = if nodes_per_router == 1 { full } else { shaped };
-            let text = format!("topology = {{ {keys} }}\nrouting = {{ kind = \"d-mod-k\" }}\n");
+            let routing = if nodes_per_router == 3 { "round-robin-up-down" } else { "d-mod-k" };
+            let text = format!("topology = {{ {keys} }}\nrouting = {{ kind = \"{routing}\" }}\n");
             (text, String::new(), nodes, &["injection", "ejection", "up", "down"])
         }
         5 => {
@@ -182,7 +191,11 @@ fn from_file(random: &mut Random) -> (String, String, u64, &'static [&'static st
         edges += &if here > 0 { format!("node {router} x{here}\n") } else { String::new() };
     }
     let routing = random.pick(&["shortest-path", "up-down"]);
-    let text = format!("topology = {{ kind = \"file\", path = \"edges\" }}\nrouting = {{ kind = \"{routing}\" }}\n");
+    // (No other draw, here too.)
+    let ties = if nodes % 2 == 0 { "round-robin" } else { "first" };
+    let text = format!(
+        "topology = {{ kind = \"file\", path = \"edges\" }}\nrouting = {{ kind = \"{routing}\", ties = \"{ties}\" }}\n"
+    );
     (text, edges, nodes, &["injection", "ejection", "near", "far"])
 }
 

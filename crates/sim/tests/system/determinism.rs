@@ -71,6 +71,9 @@ fn is_original(spec: &RoutingSpec, topology: &str) -> bool {
     !matches!(spec.kind(), "valiant-node" | "ugal-l" | "ugal-g" | "par") || topology.contains("dragonfly")
 }
 
+/// Routings with cases of their own, which came after the first cases.
+const LATER: [&str; 3] = ["minimal-adaptive", "ecmp", "round-robin-up-down"];
+
 /// Every topology with every kind of router and every routing made for it, under workloads in turn; then every
 /// variation of a router under every workload. Routings that came later follow, so that they change no other's
 /// workload.
@@ -78,7 +81,7 @@ fn cases() -> Vec<(String, String)> {
     let mut cases = Vec::new();
     let mut workloads = WORKLOADS.iter().cycle();
     for &(name, topology) in TOPOLOGIES {
-        for spec in RoutingSpec::all().into_iter().filter(|spec| spec.kind() != "minimal-adaptive") {
+        for spec in RoutingSpec::all().into_iter().filter(|spec| !LATER.contains(&spec.kind())) {
             for router in &ROUTERS[..4] {
                 let &(load, workload) = workloads.next().unwrap();
                 let rest = format!(
@@ -121,6 +124,7 @@ fn cases() -> Vec<(String, String)> {
     cases.extend(viewless());
     cases.extend(detours());
     cases.extend(tapered_trees());
+    cases.extend(flows_and_turns());
     cases
 }
 
@@ -252,6 +256,44 @@ fn tapered_trees() -> Vec<(String, String)> {
             );
             cases.push(case([name, routing, router, load], topology, &rest));
         }
+    }
+    cases
+}
+
+/// Hashed flows and ports in turn, by every router: on a tree, a HyperX, and a network from a file.
+fn flows_and_turns() -> Vec<(String, String)> {
+    let routings = [
+        ("path", "kind = \"ecmp\""),
+        ("salted", "kind = \"ecmp\", hash = \"salted\", flows = 4"),
+        ("polarized", "kind = \"ecmp\", hash = \"polarized\", seed = 5"),
+        ("turns", "kind = \"shortest-path\", ties = \"round-robin\""),
+    ];
+    let topologies = [
+        (
+            "3-level tree by flows and turns",
+            "kind = \"xgft\", m = [3, 3, 2], w = [1, 2, 3]",
+            "kind = \"round-robin-up-down\"",
+        ),
+        ("4x3 hyperx by flows and turns", VIEWLESS[0].1, routings[3].1),
+        ("cluster by flows and turns", TOPOLOGIES[6].1, "kind = \"up-down\", ties = \"round-robin\""),
+    ];
+    let mut turns = ROUTERS.iter().cycle().zip(WORKLOADS.iter().cycle());
+    let mut cases = Vec::new();
+    for (name, topology, last) in topologies {
+        for (kind, routing) in routings.into_iter().chain([("last", last)]) {
+            for (router, &(load, workload)) in turns.by_ref().take(2) {
+                let rest = format!(
+                    "router = {{ kind = \"{router}\" }}\n routing = {{ {routing} }}\n
+                     workload = {{ kind = \"traffic\", {workload} }}"
+                );
+                cases.push(case([name, kind, router, load], topology, &rest));
+            }
+        }
+    }
+    let ahead = "router = { kind = \"output-queued\", credits = \"per-crosspoint\" }";
+    for (name, topology, last) in topologies {
+        let rest = format!("{ahead}\n routing = {{ {last} }}\n workload = {{ kind = \"traffic\", load = 0.4 }}");
+        cases.push(case([name, "turns of the sender", "output-queued", "load 0.4"], topology, &rest));
     }
     cases
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use routing::{Hop, RouteState};
+use routing::{Hop, Route, RouteState};
 use units::{NodeId, RouterId};
 
 use super::Simulator;
@@ -67,14 +67,28 @@ impl Simulator<'_> {
             return branches.into_iter().map(copy).collect();
         }
         let mut branches: BTreeMap<_, Vec<(NodeId, RouteState)>> = BTreeMap::new();
+        let mut outs: BTreeMap<Route, u16> = BTreeMap::new();
         for &(dst, state) in &packet.members {
             let mut hop = Hop { dst, state, in_port: packet.in_port, vc_class: packet.vc_class };
             let route = self.network.routing.route(RouterId(router as u32), &mut hop);
-            branches.entry((route.first().0, route.vc_class)).or_default().push((dst, hop.state));
+            // Members with one choice go on together.
+            let out = *outs.entry(route).or_insert_with(|| self.output_of(router, &route));
+            branches.entry((out, route.vc_class)).or_default().push((dst, hop.state));
         }
         let copy = |((out, class), members)| Packet { out, class, members, share: None, ..packet.clone() };
         let mut copies: Vec<Packet> = branches.into_iter().map(copy).collect();
         copies.iter_mut().for_each(|copy| copy.run = self.shares.number());
         copies
+    }
+
+    /// Returns the port that a router takes of a route: if there are several, the next in turn.
+    fn output_of(&mut self, router: usize, route: &Route) -> u16 {
+        if route.count == 1 {
+            return route.first().0;
+        }
+        let turn = &mut self.routers[router].turn;
+        let pick = (*turn + router as u64) % u64::from(route.count);
+        *turn += 1;
+        route.ports(self.network.routing.port_lists()).nth(pick as usize).unwrap_or(route.first()).0
     }
 }

@@ -1,4 +1,5 @@
-//! Event queue. Within an instant: first all changes of state, then every affected router, then every source.
+//! Event queue. Within an instant: first all changes of state, then the arrivals at each router in the order of its
+//! inputs, then every affected router, then every source.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ pub(super) enum Event {
     Source(usize),
 }
 
-/// Pending events, by time, phase of the instant, and a sequence number.
+/// Pending events, by time, phase of the instant, and a sequence number or place.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     to_come: BTreeMap<(u64, u8, u64), Event>,
@@ -57,7 +58,8 @@ impl Events {
     }
 
     pub fn arrive(&mut self, at: u64, router: usize, packet: Packet) {
-        self.change(at, Event::Arrival { router, packet: Box::new(packet) });
+        let place = (router as u64) << 16 | u64::from(packet.in_port.0);
+        self.to_come.insert((at, 1, place), Event::Arrival { router, packet: Box::new(packet) });
     }
 
     pub fn free(&mut self, at: u64, router: usize, packet: Packet) {
@@ -77,7 +79,7 @@ impl Events {
     }
 
     pub fn visit_router(&mut self, at: u64, router: usize) {
-        self.to_come.insert((at, 1, router as u64), Event::Router(router));
+        self.to_come.insert((at, 2, router as u64), Event::Router(router));
     }
 
     pub fn acknowledge(&mut self, at: u64, source: usize, (job, dst): (usize, NodeId), bytes: u64) {
@@ -93,10 +95,10 @@ impl Events {
     }
 
     pub fn visit_unit(&mut self, at: u64, router: usize) {
-        self.to_come.insert((at, 3, router as u64), Event::Unit(router));
+        self.to_come.insert((at, 4, router as u64), Event::Unit(router));
     }
 
     pub fn visit_source(&mut self, at: u64, source: usize) {
-        self.to_come.insert((at, 2, source as u64), Event::Source(source));
+        self.to_come.insert((at, 3, source as u64), Event::Source(source));
     }
 }

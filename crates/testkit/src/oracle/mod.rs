@@ -20,7 +20,7 @@ mod sources;
 
 use std::collections::BTreeMap;
 
-use routing::{Hop, Routing};
+use routing::{Choice, Hop, Routing};
 use topology::{ChannelClass, ChannelSource, Channels, Endpoint, Topology};
 use units::{ChannelId, Draw, NodeId, PlaneId, PortId, RouterId, VcClass};
 
@@ -87,9 +87,25 @@ struct Simulator<'a> {
     drained_at: BTreeMap<usize, u64>,
 }
 
-/// Returns whether all packets from one node to another take one path.
-pub fn has_one_path(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) -> bool {
-    routing.initial_distribution(src, dst).len() == 1 && crate::routing::paths(topology, routing, src, dst).len() == 1
+/// Returns whether the path of packets from one node to another depends on nothing but the turns of routers: nothing is
+/// drawn, and no queues are compared.
+pub fn draws_nothing(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) -> bool {
+    let [(state, _)] = routing.initial_distribution(src, dst)[..] else { return false };
+    let (router, in_port) = topology.attachment(src);
+    let mut to_follow = vec![(router, Hop { dst, state, in_port, vc_class: VcClass(0) })];
+    while let Some((at, mut hop)) = to_follow.pop() {
+        let route = routing.route(at, &mut hop);
+        let is_known = route.choice == Choice::RoundRobin || (route.count == 1 && route.choice != Choice::Escape);
+        if !is_known {
+            return false;
+        }
+        for port in route.ports(routing.port_lists()) {
+            if let Endpoint::Router(next, in_port) = topology.endpoint(at, port) {
+                to_follow.push((next, Hop { in_port, vc_class: route.vc_class, ..hop }));
+            }
+        }
+    }
+    true
 }
 
 /// Runs jobs in an empty network until it is empty again, and returns what became of each. Returns `None` if packets

@@ -28,6 +28,8 @@ pub(super) struct Router {
     pub served: Vec<(u16, u8)>,
     /// The output that picks first.
     first: u16,
+    /// Number of packets whose output was chosen in turn.
+    pub turn: u64,
     /// Virtual channel served last, by input and output.
     pub served_vc: BTreeMap<(u16, u16), u8>,
     /// Round-robin pointers of iSLIP: the input of highest priority by output. `accept` has the output of highest
@@ -55,6 +57,7 @@ impl Router {
             output_free_at: vec![0; ports],
             served: vec![(0, 0); ports],
             first: 0,
+            turn: 0,
             served_vc: BTreeMap::new(),
             grant: vec![0; ports],
             accept: vec![0; ports],
