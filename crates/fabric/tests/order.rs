@@ -13,7 +13,7 @@ use fabric::{
     Actions, Counters, Demand, Fabric, FabricSpec, Grain, LinkParameters, Partition, PartitionMap, Plan, Target,
     Traffic, TrafficEvent, WithRouters, WorkerContext,
 };
-use routing::{RouteState, RoutingSpec};
+use routing::{Routing, RoutingSpec};
 use topology::TopologySpec;
 use units::{Bytes, NodeId};
 
@@ -25,6 +25,7 @@ const PACKETS: u32 = 400;
 struct Numbered {
     sent: Vec<u32>,
     nodes: u32,
+    routing: Arc<dyn Routing>,
     arrived: Arc<Mutex<Vec<u32>>>,
 }
 
@@ -49,7 +50,7 @@ impl Traffic for Numbered {
             release: now,
             to: Target::Node(dst),
             bytes,
-            state: RouteState::default(),
+            state: self.routing.initial_distribution(NodeId(node as u32), dst)[0].0,
             flow_id,
             mark: 0,
         })
@@ -99,7 +100,8 @@ fn plan(topology: &str, routing: Option<&str>, router: &RouterSpec) -> Plan {
 fn overtaken<R: Routers>(plan: Plan, nodes: u32, routers: impl FnOnce(&Fabric) -> R) -> usize {
     let plan = Arc::new(plan);
     let arrived = Arc::new(Mutex::new(Vec::new()));
-    let traffic = Numbered { sent: vec![0; nodes as usize], nodes, arrived: Arc::clone(&arrived) };
+    let routing = Arc::clone(plan.routing());
+    let traffic = Numbered { sent: vec![0; nodes as usize], nodes, routing, arrived: Arc::clone(&arrived) };
     let map = PartitionMap::new(&plan, 1, Grain::Coarse);
     let mut partition = Partition::new(&plan, &map, 0, routers, traffic);
     let mut context = WorkerContext::new(Counters::new(0), 1);
@@ -140,8 +142,8 @@ impl WithRouters for Overtaken {
 
 #[test]
 fn a_flow_stays_in_order_under_deterministic_routing() {
-    // Would catch a queue that is not first in first out, an arbiter that takes a packet from behind a head, and a
-    // short packet that passes a long one.
+    // Would catch a queue that is not first in first out, an arbiter that takes a packet from behind a head, a short
+    // packet that passes a long one, and a flow whose hash is not that of all its packets.
     let d_mod_k = Some("kind = \"d-mod-k\"");
     let positive = Some("kind = \"dimension-order\"\nties = \"positive\"");
     let topologies = [
@@ -150,6 +152,9 @@ fn a_flow_stays_in_order_under_deterministic_routing() {
         ("torus:4x4", positive),
         ("mesh:5x4", None),
         ("dragonfly:h=2", None),
+        ("fat-tree:k=3,n=3", Some("kind = \"ecmp\"\nvc_rule = \"single\"")),
+        ("torus:4x4", Some("kind = \"ecmp\"\nhash = \"salted\"")),
+        ("hyperx:4x3", Some("kind = \"ecmp\"\nhash = \"polarized\"")),
     ];
     let rules = ["round-robin", "oldest-first", "random"];
     let arbitrated =
@@ -171,5 +176,6 @@ fn several_virtual_channels_of_a_class_and_random_paths_let_packets_overtake() {
     // always 0.
     let eight = "kind = \"output-queued\"\nvcs = 8";
     assert!(run("single-switch:9", None, eight) > 100);
+    assert!(run("fat-tree:k=3,n=3", Some("kind = \"round-robin-up-down\""), "kind = \"input-queued\"") > 100);
     assert!(run("fat-tree:k=3,n=3", Some("kind = \"random-up-down\""), "kind = \"input-queued\"") > 100);
 }
