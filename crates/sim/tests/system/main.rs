@@ -25,6 +25,7 @@ mod estimates;
 mod fairness;
 mod flat;
 mod flat_jobs;
+mod flows;
 mod in_switch;
 mod in_switch_limits;
 mod in_switch_values;
