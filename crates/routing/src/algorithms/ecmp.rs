@@ -8,8 +8,8 @@
 //!
 //! - `path`: the hash names one of all shortest paths (parallel wires count apart), each equally likely. The routing
 //!   state is the number of the path among those from the current router, of which there are `Counts::of` many: each
-//!   next router takes a range of numbers as long as its own count. A state has 32 bits. Beyond 2^32 - 1 paths it names
-//!   that many of them, spread over all.
+//!   next router takes a range of numbers as long as its own count. Beyond 2^31 - 1 paths, numbers name that many of
+//!   them, spread over all.
 //! - `salted`: each router mixes the flow's hash with its number, so that choices of different routers are independent.
 //! - `polarized`: all routers use one hash: the choice among n ports is the hash's n-quantile. The second router of a
 //!   path with as many ports makes the choice of the first, which leaves its other ports unused (hash polarization).
@@ -17,7 +17,8 @@
 //! Choices are among the ports of `shortest-path`, on its classes of virtual channels. The deadlock check follows that
 //! routing with all its ports (`Routing::covering`), so that the proof holds for every `seed`.
 //!
-//! Cost: a look-up a hop; for `path` one for each port up to the chosen one, and a second table of 4-byte counts.
+//! Cost: a look-up a hop; for `path` a second table of 4-byte counts, and a look-up for each port up to the chosen one
+//! where ports differ in their counts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -123,7 +124,8 @@ fn mixed(number: u64) -> u64 {
 /// Numbers of shortest paths.
 #[derive(Debug)]
 struct Counts {
-    /// By router and column, the number of shortest paths to the column's router, at most 2^32 - 1.
+    /// By router and column, the number of shortest paths to the column's router, at most `MOST`, with the flag `EVEN`
+    /// if all ports of the route have equal numbers.
     counts: Vec<u32>,
     /// Number of columns.
     columns: usize,
@@ -132,6 +134,12 @@ struct Counts {
     /// Router at the far end, by port. A port without one has the port's router.
     next: Vec<RouterId>,
 }
+
+/// Largest number of paths.
+const MOST: u32 = EVEN - 1;
+
+/// Flag of a number of paths.
+const EVEN: u32 = 1 << 31;
 
 impl Counts {
     fn new(topology: &dyn Topology, table: &RouteTable) -> Self {
@@ -154,16 +162,25 @@ impl Counts {
             order.sort_unstable();
             made.counts[target.index() * columns + column as usize] = 1;
             for &(_, router) in order.iter().filter(|&&(distance, _)| distance > 0) {
-                let sum = made.sum(router, column, table.toward(router, column), table.port_lists());
-                made.counts[router.index() * columns + column as usize] = u32::try_from(sum).unwrap_or(u32::MAX);
+                let (route, lists) = (table.toward(router, column), table.port_lists());
+                let behind = |port| made.behind(router, port, column);
+                let (sum, first) = (made.sum(router, column, route, lists), behind(route.port(0, lists)));
+                let even = sum <= u64::from(MOST) && route.ports(lists).all(|port| behind(port) == first);
+                made.counts[router.index() * columns + column as usize] =
+                    sum.min(u64::from(MOST)) as u32 | if even { EVEN } else { 0 };
             }
         }
         made
     }
 
-    /// Returns the number of shortest paths between routers, at most 2^32 - 1.
+    /// Returns the number of shortest paths between routers, at most `MOST`.
     #[inline]
     fn of(&self, router: RouterId, column: u32) -> u32 {
+        self.entry(router, column) & MOST
+    }
+
+    #[inline]
+    fn entry(&self, router: RouterId, column: u32) -> u32 {
         self.counts[router.index() * self.columns + column as usize]
     }
 
@@ -180,11 +197,16 @@ impl Counts {
 
     /// Returns the port of a numbered path from a router, and the path's number at the next router.
     fn follow(&self, (router, column): (RouterId, u32), route: Route, lists: &[PortId], path: u32) -> (PortId, u32) {
+        let entry = self.entry(router, column);
+        if entry & EVEN != 0 {
+            let each = (entry & MOST) / u32::from(route.count);
+            return (route.port((path / each) as u16, lists), path % each);
+        }
         let mut left = u64::from(path);
-        if self.of(router, column) == u32::MAX {
-            // Numbers below the largest are spread over all paths, of which there may be more.
+        if entry == MOST {
+            // Numbers are spread over all paths, of which there may be more.
             let sum = self.sum(router, column, route, lists);
-            left = ((u128::from(left) * u128::from(sum)) / u128::from(u32::MAX)) as u64;
+            left = ((u128::from(left) * u128::from(sum)) / u128::from(MOST)) as u64;
         }
         for port in route.ports(lists) {
             let own = u64::from(self.behind(router, port, column));
