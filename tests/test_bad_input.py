@@ -67,7 +67,7 @@ def test_wrong_keys_are_named(cutthrough: Callable[..., Any], small: Path, comma
 #: Kinds from elsewhere, and what is the way to them.
 ELSEWHERE = {
     "topology.kind=bcube": 'kind = "file"',
-    "routing.kind=ecmp": 'kind = "table"',
+    "routing.kind=o1turn": 'kind = "table"',
     "router.kind=wormhole": "no file describes other architectures",
     "nic.kind=efa": "cutthrough calibrate",
     "workload.kind=chakra": 'kind = "program"',

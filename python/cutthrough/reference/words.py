@@ -69,9 +69,15 @@ WORDS = (
     ),
     Word(
         ("spray", "spraying", "packet spraying", "adaptive spraying", "per-packet load balancing"),
-        ("routing.shortest-path.ties", "routing.random-up-down"),
-        'Packets of a flow on several paths: `ties = "random"` or `"least-loaded"`, and on trees `random-up-down` '
-        "or `adaptive-up-down`. Messages are delivered whole; reordering costs nothing.",
+        ("routing.shortest-path.ties", "routing.random-up-down", "routing.round-robin-up-down"),
+        'Packets of a flow on several paths: `ties = "random"`, `"round-robin"` or `"least-loaded"`, and on trees '
+        "`random-up-down`, `round-robin-up-down` or `adaptive-up-down`. Messages are delivered whole; reordering costs "
+        "nothing.",
+    ),
+    Word(
+        ("ECMP", "equal-cost multi-path", "flow hashing", "per-flow hashing", "hash polarization"),
+        ("routing.ecmp",),
+        "A hash of source and destination (and of one of `flows` flows) names one shortest path of all packets.",
     ),
     Word(
         ("adaptive routing", "AR"),
@@ -254,10 +260,10 @@ WORDS = (
         "the kind `shared-buffer` are the room of switches.",
     ),
     Word(
-        ("ECMP", "flow hashing", "per-flow hashing", "flowlet", "flowlets", "WCMP", "PLB"),
+        ("flowlet", "flowlets", "WCMP", "PLB"),
         (),
-        'Flows are not hashed to paths. `d-mod-k` and `ties = "first"` give a pair one fixed path, kind `table` '
-        'any path that you choose, and `ties = "random"` spreads packets.',
+        "Hashes of flows (`ecmp`) neither change during a run nor have weights. Kind `table` gives a pair any path that "
+        'you choose, and `ties = "random"` spreads packets.',
     ),
     Word(
         ("RoCE", "RoCEv2", "Ultra Ethernet", "UEC", "UET", "iWARP"),
