@@ -148,13 +148,13 @@ pub fn check_pacers(jobs: &[JobBuilder]) -> Result<(), KeyError> {
 /// Refuses a routing that parts consecutive nodes on the way up a fat-tree, if packets are for consecutive nodes.
 pub fn check_runs(jobs: &[JobBuilder], (topology, routing): (&dyn Topology, &dyn Routing)) -> Result<(), KeyError> {
     let has_runs = |job: &JobBuilder| matches!(job.workload.demand().copies, Copies::Drawn(own) if own.runs.is_some());
-    let keeps_together = ["adaptive-up-down", "random-up-down"].contains(&routing.kind());
+    let keeps_together = ["adaptive-up-down", "random-up-down", "round-robin-up-down"].contains(&routing.kind());
     if keeps_together || topology.views().hierarchy.is_none() || !jobs.iter().any(has_runs) {
         return Ok(());
     }
     let message = format!(
-        "\"{}\" may part consecutive nodes on the way up, which `packet_for = \"consecutive\"` does not allow: \"adaptive-up-down\" and \
-             \"random-up-down\" keep them together",
+        "\"{}\" may part consecutive nodes on the way up, which `packet_for = \"consecutive\"` does not allow: \"adaptive-up-down\", \
+             \"random-up-down\" and \"round-robin-up-down\" keep them together",
         routing.kind()
     );
     Err(KeyError::new("routing.kind", message))

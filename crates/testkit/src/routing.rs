@@ -76,8 +76,8 @@ fn check_covering(topology: &dyn Topology, routing: &dyn Routing) {
     }
 }
 
-/// Checks that `start` draws from the distribution that `starts` states, which is that of all nodes of the router unless
-/// each flow has a path.
+/// Checks that `start` draws from the distribution that `starts` states, which is that of all nodes of the router
+/// unless each flow has a path.
 fn check_starts(topology: &dyn Topology, routing: &dyn Routing, src: NodeId, dst: NodeId) {
     let starts = routing.initial_distribution(src, dst);
     let states: BTreeSet<RouteState> = starts.iter().map(|&(state, _)| state).collect();

@@ -66,11 +66,7 @@ impl Fabric {
                 ahead_shift,
                 are_simple: near && stations.is_empty() && plan.vcs_per_class.iter().all(|&vcs| vcs == 1),
             },
-            ahead: AheadChoices {
-                outs: Vec::new(),
-                node_streams: node_streams(&plan, map, part),
-                turns: vec![0; if rule == CreditRule::PerCrosspoint { outputs.len() } else { 0 }],
-            },
+            ahead: ahead_choices(&plan, (map, part), outputs.len()),
             work: WorkLists::new(
                 routers.len(),
                 nodes.len() + units.as_ref().map_or(0, |units| units.results.len()),
@@ -118,13 +114,14 @@ fn classes(plan: &Plan) -> Classes {
     classes
 }
 
-/// Returns the random streams of the sources, if credits are counted per crosspoint.
-fn node_streams(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<Stream> {
+/// Returns the random streams of the sources and the turns of the outputs, if credits are counted per crosspoint.
+fn ahead_choices(plan: &Plan, (map, part): (&PartitionMap, usize), outputs: usize) -> AheadChoices {
     if plan.credit_rule() != CreditRule::PerCrosspoint {
-        return Vec::new();
+        return AheadChoices::default();
     }
     let injector = |(node, plane)| plan.channels.injection_on(node, plane).0 - plan.channels.ports();
-    map.sources(part).map(|source| Stream::new(plan.seed, Owner::Injector(injector(source)))).collect()
+    let streams = map.sources(part).map(|source| Stream::new(plan.seed, Owner::Injector(injector(source))));
+    AheadChoices { outs: Vec::new(), node_streams: streams.collect(), turns: vec![0; outputs] }
 }
 
 fn local_routers(plan: &Plan, map: &PartitionMap, part: usize) -> Vec<LocalRouter> {

@@ -119,13 +119,12 @@ impl Fabric {
     }
 
     pub(super) fn choose(&mut self, router: usize, base: usize, route: &Route) -> u16 {
-        if route.choice == Choice::Random {
+        // One comparison for the least loaded port.
+        if route.choice <= Choice::RoundRobin {
+            if route.choice == Choice::RoundRobin {
+                return self.choose_in_turn(router, route);
+            }
             let pick = self.streams[router].below(u32::from(route.count)) as u16;
-            return route.port(pick, self.routing.port_lists()).0;
-        }
-        if route.choice == Choice::RoundRobin {
-            let LocalRouter { id, turn, .. } = &mut self.routers[router];
-            let pick = next_turn(turn, *id, route.count);
             return route.port(pick, self.routing.port_lists()).0;
         }
         if route.is_listed() || route.count > 64 {
@@ -146,6 +145,15 @@ impl Fabric {
             }
         }
         route.first().0 + best.trailing_zeros() as u16
+    }
+
+    /// Returns the next port in turn. Apart, so that it takes no registers from the other choices.
+    #[cold]
+    #[inline(never)]
+    fn choose_in_turn(&mut self, router: usize, route: &Route) -> u16 {
+        let LocalRouter { id, turn, .. } = &mut self.routers[router];
+        let pick = next_turn(turn, *id, route.count);
+        route.port(pick, self.routing.port_lists()).0
     }
 
     /// Returns the least loaded of any ports. Ties are broken at random.
