@@ -40,8 +40,7 @@ fn ports(topology: &dyn Topology, routing: &dyn Routing, (src, dst): (u32, u32),
 fn the_contract_holds_on_every_family_and_loads_are_those_of_every_pair() {
     // Would catch nodes of one router that are followed together, a packet whose route has several ports, a hop that the
     // proof's routing lacks, and a share of flows that is lost.
-    let families =
-        ["xgft:m=4x2,w=1x2", "hyperx:3x3", "slim-fly:5", "dragonfly:p=2,a=4,h=2"].map(|shorthand| named(shorthand));
+    let families = ["xgft:m=4x2,w=1x2", "hyperx:3x3", "slim-fly:5", "dragonfly:p=2,a=4,h=2"].map(named);
     let others = [torus(&[4, 3], 2), mesh(&[3, 3], 2), fat_tree(3, 2), single_switch(5)];
     for topology in families.iter().chain(&others) {
         for (hash, flows) in HASHES.into_iter().zip([1, 3, 8]) {
