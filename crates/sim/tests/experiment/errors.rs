@@ -124,7 +124,7 @@ fn unknown_kinds_name_the_way_round_them() {
     // Would catch a kind that people try, for which nothing says that a file has what it stands for.
     let help = |text: &str| error_of(text).help.clone().unwrap_or_default();
     assert!(help(&changed("\"fat-tree\"", "\"bcube\"")).contains("kind = \"file\""));
-    assert!(help(&changed("[workload]", "[routing]\nkind = \"ecmp\"\n[workload]")).contains("kind = \"table\""));
+    assert!(help(&changed("[workload]", "[routing]\nkind = \"o1turn\"\n[workload]")).contains("kind = \"table\""));
     assert!(help(&changed("load = 0.5", "load = 0.5\npattern = \"zipf\"")).contains("kind = \"matrix\""));
     let program = "kind = \"program\"\nprogram = { kind = \"otf2\" }";
     let text = BASE.replace("kind = \"traffic\"\nload = 0.5", program);
