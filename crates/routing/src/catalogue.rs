@@ -229,7 +229,7 @@ impl RoutingSpec {
         let groups = || views.groups.ok_or_else(|| self.misfit(topology));
         Ok(match self {
             Self::Minimal(spec) => Arc::new(spec.build(groups()?)?),
-            Self::ValiantGroup(spec) => Arc::new(spec.build(groups()?)?),
+            Self::ValiantGroup(spec) => spec.build(groups()?)?,
             Self::ValiantNode(spec) => spec.build(topology)?,
             Self::UgalL(spec) => spec.build(topology)?,
             Self::UgalG(spec) => spec.build(topology)?,

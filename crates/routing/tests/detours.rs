@@ -19,6 +19,19 @@ fn spec(kind: &str) -> RoutingSpec {
     serde_json::from_str(&format!(r#"{{"kind": "{kind}"}}"#)).unwrap()
 }
 
+/// Returns every routing, with every key that matters.
+fn specs() -> Vec<RoutingSpec> {
+    let keys = [
+        r#""exclude_source_group": false"#,
+        r#""exclude_destination_group": false"#,
+        r#""exclude_source_group": false, "exclude_destination_group": false"#,
+    ];
+    let early = [r#""early_delivery": true"#, r#""early_delivery": true, "exclude_source_group": false"#];
+    let with = |kind: &str, keys: &str| serde_json::from_str(&format!(r#"{{"kind": "{kind}", {keys}}}"#)).unwrap();
+    let others = ["valiant-node", "par"].into_iter().flat_map(|kind| keys.map(|keys| with(kind, keys)));
+    KINDS.map(spec).into_iter().chain(others).chain(early.map(|keys| with("valiant-node", keys))).collect()
+}
+
 /// Returns a ring of routers with chords and one node each: every router has four wires, and some are parallel.
 fn chords(routers: u32) -> String {
     let wire = |from: u32, to: u32| format!("link {from} {}\n", to % routers);
@@ -46,8 +59,8 @@ fn the_contract_holds_and_the_oracles_agree() {
     // Would catch a class that rises, a waypoint that is not left, a share that is lost, and exact loads that differ
     // from the enumeration of all paths.
     for network in networks() {
-        for kind in KINDS {
-            check_all(&*network, &*build(spec(kind), &*network));
+        for spec in specs() {
+            check_all(&*network, &*build(spec, &*network));
         }
     }
 }
@@ -58,16 +71,19 @@ fn exact_loads_are_those_of_every_packet() {
     // pair may not have.
     for network in networks() {
         let nodes = network.nodes();
-        let routing = build(spec("valiant-node"), &*network);
         let traffics: [Box<Traffic<'static>>; 4] = [
             Box::new(permutation(move |src| (src + 1) % nodes)),
             Box::new(permutation(move |src| nodes - 1 - src)),
             Box::new(uniform(nodes)),
             Box::new(lopsided(nodes)),
         ];
-        for traffic in &traffics {
-            let quick = channel_loads(&*network, &*routing, traffic).unwrap();
-            let slow = follow_packets(&*network, &*routing, traffic).unwrap();
+        let routings = specs().into_iter().filter(|spec| spec.kind() == "valiant-node");
+        let routings: Vec<_> = routings.map(|spec| build(spec, &*network)).collect();
+        for (traffic, routing) in
+            traffics.iter().flat_map(|traffic| routings.iter().map(move |routing| (traffic, routing)))
+        {
+            let quick = channel_loads(&*network, &**routing, traffic).unwrap();
+            let slow = follow_packets(&*network, &**routing, traffic).unwrap();
             for (quick, slow) in quick.load.iter().zip(&slow.load) {
                 assert!((quick - slow).abs() < 1e-9, "{quick} instead of {slow}: {network:?}");
             }
@@ -87,6 +103,28 @@ fn loads_of_a_clique_are_in_closed_form() {
         let expected = f64::from(routers - 2) / f64::from(2 * nodes);
         assert_near(bound(&*clique, &*valiant, &next), expected.min(1.0));
     }
+}
+
+#[test]
+fn packets_that_are_delivered_early_go_directly_on_a_line() {
+    // On a line, a packet that does not turn back before its destination ends there. Of three routers, a packet from an
+    // end to the next router never turns back; it may come from the middle with the other end as its waypoint. With any
+    // waypoint it makes (1 + 1 + 3) / 3 hops, or 1 with early delivery; a packet from the middle (1 + 1 + 3) / 3 in both
+    // cases. Would catch a packet that goes on to its waypoint, and one that ends anywhere else.
+    let line = mesh(&[3], 1);
+    let hops = |keys: &str, src: u32, dst: u32| {
+        let anywhere = r#""exclude_source_group": false, "exclude_destination_group": false"#;
+        let spec = serde_json::from_str(&format!(r#"{{"kind": "valiant-node", {anywhere}{keys}}}"#)).unwrap();
+        let traffic = move |node: NodeId| if node.0 == src { vec![(NodeId(dst), 1.0)] } else { Vec::new() };
+        let loads = channel_loads(&*line, &*build(spec, &*line), &traffic).unwrap().load;
+        // Without the channels of the two nodes.
+        loads.iter().sum::<f64>() - 2.0
+    };
+    let early = r#", "early_delivery": true"#;
+    assert_near(hops("", 0, 1), 5.0 / 3.0);
+    assert_near(hops(early, 0, 1), 1.0);
+    assert_near(hops(early, 1, 0), 5.0 / 3.0);
+    assert_near(hops(early, 0, 2), 2.0);
 }
 
 #[test]
@@ -169,8 +207,7 @@ fn trees_and_networks_without_wires_are_refused_with_the_reason() {
 fn keys_that_speak_of_groups_are_refused_without_groups() {
     // Would catch a key that has no effect and is not named.
     for (keys, key) in [
-        (r#""kind": "valiant-node", "exclude_source_group": false"#, "exclude_source_group"),
-        (r#""kind": "ugal-l", "exclude_destination_group": false"#, "exclude_destination_group"),
+        (r#""kind": "valiant-node", "intra_group": "valiant""#, "intra_group"),
         (r#""kind": "par", "intra_group": "valiant""#, "intra_group"),
         (r#""kind": "par", "detour": "group""#, "detour"),
     ] {

@@ -33,11 +33,13 @@ fn all() -> Vec<RoutingSpec> {
                 exclude_source_group,
                 exclude_destination_group,
                 intra_group,
+                early_delivery: intra_group == IntraGroup::Valiant,
             }));
             all.push(RoutingSpec::ValiantNode(ValiantNodeSpec {
                 exclude_source_group,
                 exclude_destination_group,
                 intra_group,
+                early_delivery: !exclude_source_group,
             }));
         }
     }

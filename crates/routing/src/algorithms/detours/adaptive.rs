@@ -57,9 +57,10 @@ macro_rules! choosing_spec {
             /// Cost advantage that a detour must exceed, in packets of the largest size times channels.
             #[schemars(range(max = 1000000))]
             pub threshold: u32,
-            /// Whether packets avoid waypoints in their source's group. Dragonflies only.
+            /// Whether packets avoid waypoints in their source's group. Without groups: at their source's router.
             pub exclude_source_group: bool,
-            /// Whether packets avoid waypoints in their destination's group. Dragonflies only.
+            /// Whether packets avoid waypoints in their destination's group. Without groups: at their destination's
+            /// router.
             pub exclude_destination_group: bool,
             /// Routing of packets that stay within their group: directly, or with the choice of a detour. Dragonflies
             /// only.
@@ -87,8 +88,18 @@ macro_rules! choosing_spec {
                 Options {
                     detour: self.detour,
                     threshold: self.threshold,
-                    group: ValiantGroupSpec { exclude_source_group, exclude_destination_group, intra_group },
-                    node: ValiantNodeSpec { exclude_source_group, exclude_destination_group, intra_group },
+                    group: ValiantGroupSpec {
+                        exclude_source_group,
+                        exclude_destination_group,
+                        intra_group,
+                        early_delivery: false,
+                    },
+                    node: ValiantNodeSpec {
+                        exclude_source_group,
+                        exclude_destination_group,
+                        intra_group,
+                        early_delivery: false,
+                    },
                 }
             }
         }
@@ -197,16 +208,14 @@ impl Options {
         let progressive = sight == Sight::Progressive;
         let Some(groups) = topology.views().groups else {
             self.rule().refuse_without_groups(topology)?;
-            let detours = RouterDetours::new(topology, kind, progressive)?;
+            let detours = RouterDetours::new(topology, (kind, self.rule()), progressive)?;
             let (direct, other) = (detours.without_waypoints(), detours.decided_once());
-            let options: Vec<Arc<dyn Routing>> = vec![
-                Arc::new(Valiant { kind: "shortest-path", detours: direct }),
-                Arc::new(Valiant { kind: "valiant-node", detours: other }),
-            ];
+            let options: Vec<Arc<dyn Routing>> =
+                vec![Arc::new(Valiant::new("shortest-path", direct)), Arc::new(Valiant::new("valiant-node", other))];
             return Ok(Arc::new(Choosing { kind, sight, detours, threshold, options }));
         };
         let detour: Arc<dyn Routing> = match self.detour {
-            DetourKind::Group => Arc::new(self.group.build(groups)?),
+            DetourKind::Group => self.group.build(groups)?,
             DetourKind::Node => self.node.build(topology)?,
         };
         let detours = GroupDetours::new(groups, self.rule(), u8::from(progressive))?;

@@ -3,11 +3,14 @@
 //! Let t(s, d) be the traffic between two of N routers with nodes, and w a waypoint, each of N - 2 equally likely. The
 //! traffic from s to w is the sum of t(s, d) over all d but w, divided by N - 2; that from w to d is the sum of t(s, d)
 //! over all s but w, divided by N - 2. Both legs take direct paths, so that the loads are those of one direct traffic:
-//! between x and y, (sent by x + received by y - 2 t(x, y)) / (N - 2).
+//! between x and y, (sent by x + received by y - 2 t(x, y)) / (N - 2). If only e of the two ends are excluded as
+//! waypoints it is (sent by x + received by y - e t(x, y)) / (N - e): from an end that is its own waypoint, a packet
+//! goes directly.
 
 use units::RouterId;
 
 use super::paths::{DirectPaths, NO_PATH};
+use crate::algorithms::dragonfly::Rule;
 
 /// Traffic between routers: by source, the destinations in ascending order with the amounts.
 type Rows = [Vec<(RouterId, f64)>];
@@ -19,9 +22,9 @@ const BLOCKS: usize = 16;
 /// Largest number of flows that a block holds at a time: 64 MiB.
 const FLOWS: usize = 1 << 23;
 
-/// Returns the loads of a traffic, by output channel: on direct paths or, if it is `detoured`, by way of waypoints.
-pub(super) fn output_loads(paths: &DirectPaths, rows: &Rows, detoured: bool) -> Vec<f64> {
-    let ends = detoured.then(|| Ends::new(paths, rows));
+/// Returns the loads of a traffic, by output channel: on direct paths or, if there is a `rule`, by way of waypoints.
+pub(super) fn output_loads(paths: &DirectPaths, rows: &Rows, rule: Option<Rule>) -> Vec<f64> {
+    let ends = rule.map(|rule| Ends::new(paths, rows, rule));
     let targets: Vec<u32> = (0..paths.targets()).collect();
     let blocks: Vec<&[u32]> = targets.chunks(targets.len().div_ceil(BLOCKS).max(1)).collect();
     let loads = workers::map(0..blocks.len(), |number| {
@@ -64,10 +67,12 @@ struct Ends {
     received: Vec<f64>,
     /// Number of waypoints of a packet.
     waypoints: f64,
+    /// Number of ends of a packet's path that cannot be its waypoint.
+    excluded: f64,
 }
 
 impl Ends {
-    fn new(paths: &DirectPaths, rows: &Rows) -> Self {
+    fn new(paths: &DirectPaths, rows: &Rows, rule: Rule) -> Self {
         let (mut sent, mut received) = (vec![0.0; rows.len()], vec![0.0; rows.len()]);
         for (from, row) in rows.iter().enumerate() {
             for &(to, flow) in row.iter().filter(|(to, _)| to.index() != from) {
@@ -75,7 +80,8 @@ impl Ends {
                 received[to.index()] += flow;
             }
         }
-        Self { sent, received, waypoints: f64::from(paths.targets()) - 2.0 }
+        let excluded = f64::from(rule.exclusions());
+        Self { sent, received, waypoints: f64::from(paths.targets()) - excluded, excluded }
     }
 
     /// Turns the flows to a target into those on direct paths to it if all packets have waypoints.
@@ -84,7 +90,7 @@ impl Ends {
         for from in (0..paths.targets()).map(|source| paths.router(source).index()).filter(|&from| from != to) {
             let ends = self.sent[from] + self.received[to];
             // Rounding could leave a little less than nothing.
-            flows[from] = ((ends - 2.0 * flows[from]) / self.waypoints).max(0.0);
+            flows[from] = ((ends - self.excluded * flows[from]) / self.waypoints).max(0.0);
         }
     }
 }

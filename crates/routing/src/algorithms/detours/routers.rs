@@ -1,7 +1,7 @@
 //! Detours by way of a random router, on any topology: Valiant (1982) with the shortest paths of the topology.
 //!
-//! A waypoint is drawn uniformly among the routers with nodes, without those of source and destination. If there is no
-//! other, the packet goes directly. So does a packet whose destination is on its source's router.
+//! A waypoint is drawn uniformly among the routers with nodes, by default without those of source and destination. If
+//! there is no other, the packet goes directly. So does a packet whose destination is on its source's router.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass};
 
 use super::paths::DirectPaths;
 use super::{Detours, Excluded, Memory, Phase, loads};
+use crate::algorithms::dragonfly::Rule;
 use crate::algorithms::shortest_path::MAX_CLASSES;
 use crate::{Hop, Probe, Representative, Route, RouteState, RouterTraffic};
 
@@ -17,7 +18,8 @@ use crate::{Hop, Probe, Representative, Route, RouteState, RouterTraffic};
 #[derive(Clone, Debug)]
 pub(super) struct RouterDetours {
     paths: Arc<DirectPaths>,
-    /// Whether packets have waypoints. Without, all packets go directly. There are at least three routers with nodes.
+    rule: Rule,
+    /// Whether packets have waypoints. Without, all packets go directly.
     draws: bool,
     /// First class of packets on their way to a waypoint.
     upper: u8,
@@ -32,11 +34,11 @@ impl RouterDetours {
     /// # Errors
     /// If routers cannot reach one another, if a table would be larger than 1 GiB, or if more than 64 classes of
     /// virtual channels were needed.
-    pub fn new(topology: &dyn Topology, kind: &str, progressive: bool) -> Result<Self, KeyError> {
+    pub fn new(topology: &dyn Topology, (kind, rule): (&str, Rule), progressive: bool) -> Result<Self, KeyError> {
         let paths = DirectPaths::new(topology, kind)?;
         let lower = paths.classes_from(false);
-        // A waypoint is a third router with nodes.
-        let draws = paths.targets() > 2;
+        // A single router with nodes has no packet for another.
+        let draws = paths.targets() > rule.exclusions().max(1);
         let all = if draws { lower + paths.classes_from(progressive) + u32::from(progressive) } else { lower };
         if all > MAX_CLASSES {
             let message = format!(
@@ -48,7 +50,7 @@ impl RouterDetours {
             return Err(KeyError::new("kind", message));
         }
         let top = if draws && progressive { all as u8 - 1 } else { 0 };
-        Ok(Self { paths: Arc::new(paths), draws, upper: lower as u8, top, classes: all as u8 })
+        Ok(Self { paths: Arc::new(paths), rule, draws, upper: lower as u8, top, classes: all as u8 })
     }
 
     /// Returns the direct paths alone.
@@ -64,7 +66,9 @@ impl RouterDetours {
     /// Returns the waypoints that a packet may not have. `None`: no waypoint is drawn.
     fn excluded(&self, src: NodeId, dst: NodeId) -> Option<Excluded> {
         let (from, to) = (self.paths.home(src).0, self.paths.home(dst).0);
-        (self.draws && from != to).then(|| Excluded::new(Some(from), Some(to)))
+        (self.draws && from != to).then(|| {
+            Excluded::new(self.rule.exclude_source.then_some(from), self.rule.exclude_destination.then_some(to))
+        })
     }
 
     /// Returns the next hop on the direct path to a node, which may be one of this router's.
@@ -187,6 +191,6 @@ impl Detours for RouterDetours {
     }
 
     fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64> {
-        loads::output_loads(&self.paths, &traffic.rows, self.draws)
+        loads::output_loads(&self.paths, &traffic.rows, self.draws.then_some(self.rule))
     }
 }

@@ -6,7 +6,10 @@
 //! unless the keys say otherwise: a waypoint there would be no detour. If no waypoint is left (two groups) packets go
 //! directly. Traffic within a group stays on the direct path unless `intra_group = "valiant"`.
 //!
-//! Without groups, `valiant-node` excludes the routers of source and destination.
+//! Without groups, `valiant-node` excludes the routers of source and destination instead.
+//!
+//! A packet may come to its destination's router on the way to its waypoint. It goes on to the waypoint, unless
+//! `early_delivery` is set. The deadlock check follows the packets that go on, which do all that the others do.
 
 use std::sync::Arc;
 
@@ -30,29 +33,43 @@ pub struct ValiantGroupSpec {
     pub exclude_destination_group: bool,
     /// Routing of packets that stay within their group.
     pub intra_group: IntraGroup,
+    /// Whether a packet is delivered if it comes to its destination's router on the way to its waypoint.
+    pub early_delivery: bool,
 }
 
 /// All topologies but trees: Valiant routing by way of a random router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValiantNodeSpec {
-    /// Whether packets avoid waypoints in their source's group. Dragonflies only.
+    /// Whether packets avoid waypoints in their source's group. Without groups: at their source's router.
     pub exclude_source_group: bool,
-    /// Whether packets avoid waypoints in their destination's group. Dragonflies only.
+    /// Whether packets avoid waypoints in their destination's group. Without groups: at their destination's router.
     pub exclude_destination_group: bool,
     /// Routing of packets that stay within their group. Dragonflies only.
     pub intra_group: IntraGroup,
+    /// Whether a packet is delivered if it comes to its destination's router on the way to its waypoint.
+    pub early_delivery: bool,
 }
 
 impl Default for ValiantGroupSpec {
     fn default() -> Self {
-        Self { exclude_source_group: true, exclude_destination_group: true, intra_group: IntraGroup::Minimal }
+        Self {
+            exclude_source_group: true,
+            exclude_destination_group: true,
+            intra_group: IntraGroup::Minimal,
+            early_delivery: false,
+        }
     }
 }
 
 impl Default for ValiantNodeSpec {
     fn default() -> Self {
-        Self { exclude_source_group: true, exclude_destination_group: true, intra_group: IntraGroup::Minimal }
+        Self {
+            exclude_source_group: true,
+            exclude_destination_group: true,
+            intra_group: IntraGroup::Minimal,
+            early_delivery: false,
+        }
     }
 }
 
@@ -83,6 +100,28 @@ impl From<&ValiantNodeSpec> for Rule {
 pub(super) struct Valiant<D> {
     pub kind: &'static str,
     pub detours: D,
+    /// The routing without early delivery, if this one has it.
+    complete: Option<Arc<dyn Routing>>,
+}
+
+impl<D: Detours + 'static> Valiant<D> {
+    /// Creates the routing without early delivery.
+    pub fn new(kind: &'static str, detours: D) -> Self {
+        Self { kind, detours, complete: None }
+    }
+
+    /// Creates the routing with or without early delivery. `detours` makes its waypoints and paths.
+    fn with(
+        kind: &'static str,
+        early_delivery: bool,
+        detours: impl Fn() -> Result<D, KeyError>,
+    ) -> Result<Arc<dyn Routing>, KeyError> {
+        let complete = Self::new(kind, detours()?);
+        if !early_delivery {
+            return Ok(Arc::new(complete));
+        }
+        Ok(Arc::new(Self { complete: Some(Arc::new(complete)), ..Self::new(kind, detours()?) }))
+    }
 }
 
 impl ValiantGroupSpec {
@@ -90,8 +129,8 @@ impl ValiantGroupSpec {
     ///
     /// # Errors
     /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Groups) -> Result<impl Routing + 'static, KeyError> {
-        Ok(Valiant { kind: "valiant-group", detours: GroupDetours::new(topology, self.into(), 0)? })
+    pub fn build(&self, topology: &Groups) -> Result<Arc<dyn Routing>, KeyError> {
+        Valiant::with("valiant-group", self.early_delivery, || GroupDetours::new(topology, self.into(), 0))
     }
 }
 
@@ -104,10 +143,10 @@ impl ValiantNodeSpec {
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         let (kind, rule) = ("valiant-node", Rule::from(self));
         if let Some(groups) = topology.views().groups {
-            return Ok(Arc::new(Valiant { kind, detours: GroupDetours::new(groups, rule, 0)? }));
+            return Valiant::with(kind, self.early_delivery, || GroupDetours::new(groups, rule, 0));
         }
         rule.refuse_without_groups(topology)?;
-        Ok(Arc::new(Valiant { kind, detours: RouterDetours::new(topology, kind, false)? }))
+        Valiant::with(kind, self.early_delivery, || RouterDetours::new(topology, (kind, rule), false))
     }
 }
 
@@ -141,6 +180,9 @@ impl<D: Detours> Routing for Valiant<D> {
 
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        if self.complete.is_some() && self.detours.is_home(at, hop.dst) {
+            hop.state = self.behind_waypoint(hop.state);
+        }
         self.detours.route(at, hop)
     }
 
@@ -180,8 +222,13 @@ impl<D: Detours> Routing for Valiant<D> {
         self.detours.representatives(at)
     }
 
+    fn covering(&self) -> Option<Arc<dyn Routing>> {
+        self.complete.clone()
+    }
+
+    /// The sums take every packet to its waypoint.
     fn output_loads(&self) -> Option<&dyn OutputLoads> {
-        Some(self)
+        self.complete.is_none().then_some(self)
     }
 
     fn minimal(&self) -> bool {

@@ -50,14 +50,15 @@ impl Rule {
         (excluded.count() < groups).then_some(excluded)
     }
 
-    /// Returns an error if a key that speaks of groups is not at its default, for a topology without groups.
+    /// Returns the largest number of groups, or of routers in a topology without groups, that the rule excludes.
+    pub fn exclusions(self) -> u32 {
+        u32::from(self.exclude_source) + u32::from(self.exclude_destination)
+    }
+
+    /// Returns an error if a key that has a meaning for groups only is not at its default, for a topology without groups.
     pub fn refuse_without_groups(self, topology: &dyn Topology) -> Result<(), KeyError> {
         let (key, value) = if self.waypoints == Waypoints::Groups {
             ("detour", "\"group\"")
-        } else if !self.exclude_source {
-            ("exclude_source_group", "false")
-        } else if !self.exclude_destination {
-            ("exclude_destination_group", "false")
         } else if self.intra_group != IntraGroup::Minimal {
             ("intra_group", "\"valiant\"")
         } else {
