@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutthrough import Topology
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -53,6 +55,7 @@ class Work:
     target: str = ""
     flits: int = 1  # flits in a packet; rates count flit-hops
     peer_settings: Settings = field(default_factory=dict)  # keys of CAMINOS's configuration that are replaced or added
+    graph: str = ""  # topology in short form whose wires CAMINOS reads from `graph.txt`
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,15 @@ class Cutthrough:
         return execute([self.command, "check", str(HERE / "mesh.toml"), "--json"], HERE).peak_bytes
 
 
+def adjacency(name: str) -> str:
+    """Returns the neighbours of each router of a topology, as CAMINOS reads them from a file."""
+    beside = [[int(router) for router in row if router >= 0] for row in Topology(name).neighbours()]
+    lines = [f"NODOS {len(beside)}", f"GRADO {max(map(len, beside))}"]
+    for router, others in enumerate(beside):
+        lines += [f"N {router}", " ".join(map(str, others))]
+    return "\n".join(lines) + "\n"
+
+
 class Caminos:
     """The command `caminos`."""
 
@@ -184,6 +196,8 @@ class Caminos:
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory, "work.cfg")
             path.write_text(self.configuration(work))
+            if work.graph:
+                Path(directory, "graph.txt").write_text(adjacency(work.graph))
             done = execute([self.command, str(path)], Path(directory))
         # The block's values are alone on the line after their key.
         found = re.findall(r"^\s*(\w+):\n\s*([\d.]+),", done.text, flags=re.MULTILINE)

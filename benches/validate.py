@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cutthrough import Topology
 from cutthrough.plots import STYLE, write
 from matplotlib import style
 from matplotlib.figure import Figure
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 UP_TO_1 = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0)
 UP_TO_HALF = (0.1, 0.2, 0.3, 0.4, 0.5)
+UP_TO_0_6 = (*UP_TO_HALF, 0.6)
 DOCS = HERE.parent / "docs"
 #: Speed-ups of Cutthrough's crossbar. Differences are given for the first.
 SPEEDUPS = (2, 1, 4)
@@ -38,6 +41,7 @@ VALIANT = {
     "routing.exclude_source_group": "false",
     "routing.exclude_destination_group": "false",
     "routing.intra_group": "valiant",
+    "routing.early_delivery": "true",
     "router.vcs": "6",
 }
 SHIFT = {"workload.pattern": "{ kind = 'shift', groups = 1 }"}
@@ -91,6 +95,83 @@ def tree(name: str, title: str, routing: str, policies: str) -> Case:
     return Case(name, title, work, UP_TO_1)
 
 
+# CAMINOS moves in each cycle one packet from each virtual channel of an input. With four for each class, the heads of
+# four FIFOs of a class may go on in one cycle, and few packets wait for another that is blocked.
+VCS_OF_CLASS = 4
+BY_HOPS = f"[ WideHops {{ width: {VCS_OF_CLASS} }}, EnforceFlowControl, Random ]"
+SHORTEST = "{ kind = 'shortest-path', ties = 'random' }"
+# CAMINOS draws any router with nodes, and delivers a packet that comes to its destination on the way to its waypoint.
+ANY_ROUTER = (
+    "{ kind = 'valiant-node', exclude_source_group = false, exclude_destination_group = false, early_delivery = true }"
+)
+PEER_ANY_ROUTER = "Valiant { first: Shortest, second: Shortest, selection_exclude_indirect_routers: true }"
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network of both simulators, with channels of one cycle."""
+
+    name: str
+    title: str
+    short: str  # as Cutthrough names it
+    peer: str  # as CAMINOS does
+    nodes: int
+    diameter: int
+
+    def case(self, routing: str, title: str, kinds: tuple[str, str], classes: int, loads: tuple[float, ...]) -> Case:
+        """Returns a case with uniform traffic under a routing, which both simulators name, of a number of classes."""
+        ours, theirs = kinds
+        vcs = str(VCS_OF_CLASS * classes)
+        topology = ", ".join(f"{key} = {json.dumps(value)}" for key, value in Topology(self.short).spec.items())
+        settings = ROUTER | {"topology": f"{{ {topology} }}", "routing": ours, "router.vcs": vcs}
+        peer = PEER_QUEUE | {
+            "topology": self.peer,
+            "routing": theirs,
+            "virtual_channels": vcs,
+            "virtual_channel_policies": BY_HOPS,
+            "link_classes": f"[ {', '.join(['LinkClass { delay: 1 }'] * 4)} ]",
+            "traffic": f"HomogeneousTraffic {{ pattern: Uniform, servers: {self.nodes}, load: 0.5, message_size: 1 }}",
+        }
+        graph = self.short if self.peer.startswith("File") else ""
+        name = f"{self.name}-{routing}"
+        work = Work(name, "mesh.toml", (2_000, 8_000), settings, "mesh.cfg", peer_settings=peer, graph=graph)
+        return Case(name, f"{self.title}, {title}, uniform", work, loads)
+
+    def cases(self) -> tuple[Case, ...]:
+        """Returns the network's cases."""
+        minimal = self.case("minimal", "shortest paths", (SHORTEST, "Shortest"), self.diameter, UP_TO_1)
+        valiant = self.case("valiant", "Valiant", (ANY_ROUTER, PEER_ANY_ROUTER), 2 * self.diameter, UP_TO_0_6)
+        return minimal, valiant
+
+
+NETWORKS = (
+    Network(
+        "hyperx",
+        "6x6 HyperX",
+        "hyperx:6x6,nodes_per_router=3",
+        "Hamming { sides: [6, 6], servers_per_router: 3 }",
+        108,
+        2,
+    ),
+    Network("slim-fly", "Slim Fly q=5", "slim-fly:q=5,nodes_per_router=3", "SlimFly { prime: 5, servers_per_router: 3 }", 150, 2),
+    Network(
+        "dragonfly-plus",
+        "Dragonfly+ of 9 groups",
+        "dragonfly-plus:leaves=4,spines=4,groups=9,nodes_per_router=2",
+        "Megafly { global_ports_per_spine: 2, servers_per_leaf: 2, group_size: 4, number_of_groups: 9 }",
+        72,
+        3,
+    ),
+    Network(
+        "jellyfish",
+        "Jellyfish of 60 routers",
+        "jellyfish:routers=60,degree=8,nodes_per_router=3,seed=1",
+        'File { filename: "graph.txt", format: 0, servers_per_router: 3 }',
+        180,
+        3,
+    ),
+)
+
 CASES = (
     Case(
         "mesh",
@@ -122,6 +203,7 @@ CASES = (
         PEER_VALIANT | PEER_SHIFT,
         UP_TO_HALF,
     ),
+    *(case for network in NETWORKS for case in network.cases()),
 )
 
 
