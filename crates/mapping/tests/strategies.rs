@@ -169,6 +169,30 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn no_measure_pays_for_another_beyond_tasks_in_order(
+        shape in prop::sample::select(MACHINES.to_vec()), share in 0.3_f64..2.0, degree in 1_u32..5, seed in any::<u64>()
+    ) {
+        // Would catch a product of hop-bytes and load that falls while one of the two rises above that of tasks in order.
+        let machine = machine(shape, 1);
+        let tasks = ((f64::from(machine.places()) * share) as u32).max(2);
+        let graph = random_graph(tasks, degree, seed);
+        let of = |strategy, objective| {
+            let spec = MapSpec { seed, objective, ..spec(strategy) };
+            let found = solve(&graph, &machine, &spec, &[]).expect("a mapping");
+            let max = channel_use(&graph, &machine, &found).expect("loads").max;
+            (measure(&graph, &machine, &found).hop_bytes, max)
+        };
+        let found = of(StrategyName::Auto, Objective::Both);
+        let in_order = of(StrategyName::Identity, Objective::HopBytes);
+        prop_assert!(found.0 <= in_order.0 * (1.0 + 1e-6), "{found:?} {in_order:?}");
+        prop_assert!(found.1 <= in_order.1 * (1.0 + 1e-6), "{found:?} {in_order:?}");
+    }
+}
+
+proptest! {
     // Each case runs three strategies on one thread and on three.
     #![proptest_config(cases(8))]
 

@@ -5,7 +5,8 @@
 //! strategies for an application if the graph has its arrays or positions, and several bisections. The best two are
 //! annealed. All are compared by exact hop-bytes (weighted by phase); ties go to the first, so that the result does not
 //! depend on threads. With an objective that counts the most loaded channel, the best by the objective and the best by
-//! hop-bytes are searched further by channel loads, and the best of all mappings by the objective is chosen.
+//! hop-bytes are searched further by channel loads, and the best of all mappings by the objective is chosen. If hop-bytes
+//! count too, no mapping is chosen that has more of them than tasks in order, or a higher load of a channel.
 
 use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal, steps_for};
@@ -32,6 +33,8 @@ const POLISH: f64 = 0.125;
 const LOWERED: usize = 3;
 /// Fraction of the budget that is spent on lowering channel loads. Applies if the objective counts them.
 const LOWERING: f64 = 0.5;
+/// Factor by which equal sums may differ.
+const ROUNDING: f64 = 1.0 + 1e-9;
 /// Fraction of rising changes accepted at first if the start is good.
 const ACCEPTANCE: f64 = 0.06;
 
@@ -173,7 +176,9 @@ impl<'a> Work<'a> {
         if self.problem.spec.objective == Objective::HopBytes {
             return Ok(ranked.swap_remove(0).1);
         }
-        let (order, lowest) = self.by_objective(&ranked)?;
+        let in_order = simple::identity(self.problem)?;
+        let in_order = (cost(self.problem, &self.affinity, &in_order), self.used(&in_order)?.max);
+        let (order, lowest) = self.by_objective(&ranked, in_order)?;
         if lowest {
             return Ok(ranked.swap_remove(order[0]).1);
         }
@@ -185,20 +190,34 @@ impl<'a> Work<'a> {
             }
         }
         let budget = self.lowering / starts.len() as f64;
-        let lowering = Lowering { problem: self.problem, affinity: &self.affinity, room: self.room, budget };
+        let Self { problem, affinity, room, .. } = self;
+        let lowering = Lowering { problem, affinity, room: *room, budget, limit: in_order.0 };
         ranked.extend(self.priced(lowering.lower(&starts)?));
         rank(&mut ranked);
-        let (order, _) = self.by_objective(&ranked)?;
+        let (order, _) = self.by_objective(&ranked, in_order)?;
         Ok(ranked.swap_remove(order[0]).1)
     }
 
+    fn used(&self, mapping: &Mapping) -> Result<ChannelUse, MappingError> {
+        channel_use(self.problem.graph, self.problem.machine, mapping)
+    }
+
     /// Returns the order of mappings by an objective that counts channels, given mappings sorted by hop-bytes; and
-    /// whether none can be better than the best: no mapping has fewer hop-bytes, and its load is even.
-    fn by_objective(&self, ranked: &[(f64, Mapping)]) -> Result<(Vec<usize>, bool), MappingError> {
-        let Problem { graph, machine, spec, .. } = self.problem;
-        let used = |(_, mapping): &(f64, Mapping)| channel_use(graph, machine, mapping);
-        let used: Vec<ChannelUse> = workers::map(ranked, used).into_iter().collect::<Result<_, _>>()?;
-        let value = |at: usize| used[at].max * if spec.objective == Objective::Both { ranked[at].0 } else { 1.0 };
+    /// whether none can be better than the best: no mapping has fewer hop-bytes, and its load is even. If hop-bytes
+    /// count, mappings that are worse by either measure than that of tasks in order are last.
+    fn by_objective(
+        &self,
+        ranked: &[(f64, Mapping)],
+        (hop_bytes, max): (f64, f64),
+    ) -> Result<(Vec<usize>, bool), MappingError> {
+        let used = workers::map(ranked, |(_, mapping): &(f64, Mapping)| self.used(mapping));
+        let used: Vec<ChannelUse> = used.into_iter().collect::<Result<_, _>>()?;
+        let both = self.problem.spec.objective == Objective::Both;
+        let value = |at: usize| match both {
+            true if ranked[at].0 > hop_bytes * ROUNDING || used[at].max > max * ROUNDING => f64::INFINITY,
+            true => used[at].max * ranked[at].0,
+            false => used[at].max,
+        };
         let mut order: Vec<usize> = (0..ranked.len()).collect();
         order.sort_by(|&a, &b| value(a).total_cmp(&value(b)).then(a.cmp(&b)));
         let best = order[0];

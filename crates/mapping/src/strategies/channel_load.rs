@@ -39,6 +39,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) room: Room,
     /// Nominal seconds for each start.
     pub(crate) budget: f64,
+    /// Hop-bytes that no mapping may exceed, if the objective counts them.
+    pub(crate) limit: f64,
 }
 
 impl Lowering<'_> {
@@ -76,7 +78,7 @@ impl<P: Paths> HopsView for From<'_, P> {
     type Output = Vec<u32>;
 
     fn run<M: Metric>(self, metric: &M) -> Self::Output {
-        let Self { work: &Lowering { problem, affinity, room, budget }, start, paths } = self;
+        let Self { work: &Lowering { problem, affinity, room, budget, limit }, start, paths } = self;
         let places: Vec<u32> = (0..problem.machine.places()).collect();
         let region = SearchRegion::of(problem, &places, room);
         let layout = Layout::new(&region, affinity, metric, start);
@@ -96,6 +98,7 @@ impl<P: Paths> HopsView for From<'_, P> {
             near: Near::of(problem.machine),
             draw: Fast::new(problem.spec.seed, 6),
             both: problem.spec.objective == Objective::Both,
+            limit,
         };
         search.run(steps, &Pace::until(1.0, problem.watch))
     }
@@ -113,6 +116,8 @@ struct Search<'a, M, P> {
     /// Whether hop-bytes count too. `hop_bytes` is their value.
     both: bool,
     hop_bytes: f64,
+    /// Hop-bytes that no change may exceed, if they count.
+    limit: f64,
 }
 
 impl<M: Metric, P: Paths> Search<'_, M, P> {
@@ -136,6 +141,9 @@ impl<M: Metric, P: Paths> Search<'_, M, P> {
         let Some(change) = self.propose() else { return };
         let before = self.value();
         let rise = if self.both { self.layout.delta(change) } else { 0.0 };
+        if rise > 0.0 && self.hop_bytes + rise > self.limit {
+            return;
+        }
         let back = self.reverse(change);
         self.make(change);
         self.hop_bytes += rise;
