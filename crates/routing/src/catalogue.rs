@@ -9,17 +9,18 @@ use serde::{Deserialize, Serialize};
 use topology::{Topology, TopologySpec, View};
 use units::KeyError;
 
-use crate::Routing;
 use crate::algorithms::detours::{ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec, has_detours};
 use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::MinimalSpec;
 use crate::algorithms::ecmp::EcmpSpec;
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec, RoundRobinUpDownSpec};
+use crate::algorithms::levels::LevelRouting;
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use crate::algorithms::planes::PlanesRouting;
 use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
 use crate::algorithms::table::TableSpec;
 use crate::algorithms::up_down::UpDownSpec;
+use crate::{Choice, Routing};
 
 /// Routing algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -92,9 +93,25 @@ impl RoutingSpec {
         ]
     }
 
-    /// Returns the routing of a topology whose experiment names none.
+    /// Returns the routing of a topology whose experiment names none: that of a view which its kind does not promise, as
+    /// of a file that is a tree, or that of its kind. Shortest paths if that does not fit.
     pub fn default_for(topology: &dyn Topology) -> Self {
-        Self::default_of(topology.kind())
+        let has = |view| {
+            let promised = TopologySpec::kinds_with(view).any(|kind| kind == topology.kind());
+            topology.views().has(Some(view)) && !promised
+        };
+        let own = Self::default_of(topology.kind());
+        if has(View::Levels) {
+            Self::AdaptiveUpDown(AdaptiveUpDownSpec::default())
+        } else if has(View::Grid) {
+            Self::DimensionOrder(DimensionOrderSpec::default())
+        } else if has(View::Groups) {
+            Self::Minimal(MinimalSpec::default())
+        } else if own.fits(topology) {
+            own
+        } else {
+            Self::ShortestPath(ShortestPathSpec { ties: TieRule::Random, ..ShortestPathSpec::default() })
+        }
     }
 
     /// Returns the default routing of a kind of topology, which its entry in the catalogue names.
@@ -130,7 +147,7 @@ impl RoutingSpec {
     fn view(&self) -> Option<View> {
         match self {
             Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::RoundRobinUpDown(_) | Self::DModK(_) => {
-                Some(View::Hierarchy)
+                Some(View::Levels)
             }
             Self::DimensionOrder(_) | Self::MinimalAdaptive(_) => Some(View::Grid),
             Self::Minimal(_) | Self::ValiantGroup(_) => Some(View::Groups),
@@ -151,16 +168,12 @@ impl RoutingSpec {
     }
 
     /// Returns whether packets never cross more channels than `Topology::distance` counts.
-    pub fn takes_shortest_paths(&self) -> bool {
+    pub fn takes_shortest_paths(&self, topology: &dyn Topology) -> bool {
         match self {
-            Self::AdaptiveUpDown(_)
-            | Self::RandomUpDown(_)
-            | Self::RoundRobinUpDown(_)
-            | Self::DModK(_)
-            | Self::DimensionOrder(_)
-            | Self::MinimalAdaptive(_)
-            | Self::ShortestPath(_)
-            | Self::Ecmp(_) => true,
+            Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::RoundRobinUpDown(_) | Self::DModK(_) => {
+                topology.views().levels.is_none()
+            }
+            Self::DimensionOrder(_) | Self::MinimalAdaptive(_) | Self::ShortestPath(_) | Self::Ecmp(_) => true,
             Self::Minimal(_)
             | Self::ValiantGroup(_)
             | Self::ValiantNode(_)
@@ -224,6 +237,12 @@ impl RoutingSpec {
         if !self.fits(topology) {
             return Err(self.misfit(topology));
         }
+        if let Some(levels) = views.levels
+            && let Some(choice) = self.choice_of_levels()
+        {
+            let by_destination = matches!(self, Self::DModK(_));
+            return Ok(Arc::new(LevelRouting::new((topology, levels), self.kind(), choice, by_destination)?));
+        }
         let tree = || views.hierarchy.ok_or_else(|| self.misfit(topology));
         let grid = || views.grid.ok_or_else(|| self.misfit(topology));
         let groups = || views.groups.ok_or_else(|| self.misfit(topology));
@@ -245,6 +264,17 @@ impl RoutingSpec {
             Self::UpDown(spec) => Arc::new(spec.build(topology)?),
             Self::Table(spec) => Arc::new(spec.build(topology, base)?),
         })
+    }
+
+    /// Returns the rule by which a routing up and down levels chooses among ports, before the destination names one.
+    /// `None`: it is another routing.
+    fn choice_of_levels(&self) -> Option<Choice> {
+        match self {
+            Self::AdaptiveUpDown(_) => Some(Choice::LeastLoaded),
+            Self::RandomUpDown(_) | Self::DModK(_) => Some(Choice::Random),
+            Self::RoundRobinUpDown(_) => Some(Choice::RoundRobin),
+            _ => None,
+        }
     }
 
     /// Returns the name of the nearest algorithm for any topology, for the end of a message.
@@ -272,7 +302,7 @@ impl RoutingSpec {
         let fitting: Vec<String> =
             Self::all().iter().filter(|spec| spec.fits(topology)).map(|spec| format!("\"{}\"", spec.kind())).collect();
         let kind = topology.kind();
-        let misfit = if self.takes_detours() && topology.views().hierarchy.is_some() {
+        let misfit = if self.takes_detours() && topology.views().has(Some(View::Levels)) {
             format!("takes detours, and no detour is useful in a tree, such as this {kind}")
         } else if self.takes_detours() {
             format!("takes detours by way of other routers, and a {kind} has none")

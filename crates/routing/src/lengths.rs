@@ -23,7 +23,7 @@ impl<'a> PathLengths<'a> {
     /// If the default routing cannot be built on this topology.
     pub fn new(topology: &'a dyn Topology) -> Result<Self, KeyError> {
         let spec = RoutingSpec::default_for(topology);
-        let routing = if spec.takes_shortest_paths() { None } else { Some(spec.build(topology)?) };
+        let routing = if spec.takes_shortest_paths(topology) { None } else { Some(spec.build(topology)?) };
         Ok(Self { topology, routing })
     }
 

@@ -10,6 +10,7 @@ mod ecmp;
 mod fat_tree;
 mod faults;
 mod grid;
+mod levels;
 mod pair_paths;
 mod shortest_path;
 mod table;

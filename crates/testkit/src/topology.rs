@@ -4,6 +4,7 @@
 //! breadth-first search in its wiring.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::fmt::Write as _;
 
 use topology::{ChannelClass, Endpoint, NO_PATH, Topology};
 use units::{NodeId, PlaneId, PortId, RouterId};
@@ -45,6 +46,26 @@ pub fn distances_from(topology: &dyn Topology, from: RouterId) -> Vec<Option<u32
 pub fn links(topology: &dyn Topology) -> u64 {
     let is_link = |(router, port)| matches!(topology.endpoint(router, port), Endpoint::Router(..));
     all_ports(topology).filter(|&place| is_link(place)).count() as u64
+}
+
+/// Returns the edge list of any topology of one plane. Each wire is written at its lower end.
+pub fn edge_list(topology: &dyn Topology) -> String {
+    let mut text = String::new();
+    let names = topology.class_names();
+    for node in (0..topology.nodes()).map(NodeId) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "node {}", topology.attachment(node).0);
+    }
+    for router in (0..topology.routers()).map(RouterId) {
+        for port in (0..topology.ports(router)).map(PortId) {
+            if let Endpoint::Router(next, _) = topology.endpoint(router, port)
+                && next > router
+            {
+                let _ = writeln!(text, "link {router} {next} {}", names[usize::from(topology.class(router, port).0)]);
+            }
+        }
+    }
+    text
 }
 
 /// Vertices that a bisection separates into halves.

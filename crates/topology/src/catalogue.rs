@@ -49,7 +49,7 @@ const SHORTEST: Keys = &[("kind", "shortest-path")];
 const SPREAD: Keys = &[("kind", "shortest-path"), ("ties", "random")];
 
 /// Views of trees of switches.
-const LEVELS: &[View] = &[View::Hierarchy, View::Consecutive];
+const LEVELS: &[View] = &[View::Hierarchy, View::Levels, View::Consecutive];
 
 /// Up and down by the least congested ports, on trees of switches.
 const UP_DOWN: Keys = &[("kind", "adaptive-up-down")];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
-use crate::views::{Grid, Groups, Hierarchy};
+use crate::views::{Grid, Groups, Hierarchy, Levels};
 use crate::wires::{ChannelClass, Endpoint};
 
 /// Shape of a machine. Routers, nodes and the ports of each router are numbered from 0 without gaps.
@@ -60,6 +60,8 @@ pub struct Views<'a> {
     pub grid: Option<&'a Grid>,
     /// Routers in levels.
     pub hierarchy: Option<&'a Hierarchy>,
+    /// Routers in levels by table, if there are no closed forms.
+    pub levels: Option<&'a Levels>,
     /// Equal groups of routers, whose nodes are numbered consecutively, group by group.
     pub groups: Option<&'a Groups>,
     /// Number of equal groups of routers whose nodes are numbered consecutively, group by group. `groups` implies it.
@@ -79,6 +81,8 @@ pub enum View {
     Grid,
     /// [`Views::hierarchy`].
     Hierarchy,
+    /// [`Views::hierarchy`] or [`Views::levels`].
+    Levels,
     /// [`Views::groups`].
     Groups,
     /// [`Views::consecutive`].
@@ -87,7 +91,7 @@ pub enum View {
 
 impl View {
     /// Every view.
-    pub const ALL: [Self; 4] = [Self::Grid, Self::Hierarchy, Self::Groups, Self::Consecutive];
+    pub const ALL: [Self; 5] = [Self::Grid, Self::Hierarchy, Self::Levels, Self::Groups, Self::Consecutive];
 }
 
 impl Views<'_> {
@@ -97,6 +101,7 @@ impl Views<'_> {
             None => true,
             Some(View::Grid) => self.grid.is_some(),
             Some(View::Hierarchy) => self.hierarchy.is_some(),
+            Some(View::Levels) => self.hierarchy.is_some() || self.levels.is_some(),
             Some(View::Groups) => self.groups.is_some(),
             Some(View::Consecutive) => self.consecutive,
         }

@@ -87,6 +87,57 @@ impl Apart {
     }
 }
 
+impl<S> Wired<S> {
+    /// Copies a connected topology of one plane, with its ports. Requires at most [`MAX_WIRED_ROUTERS`] routers.
+    pub(crate) fn copy(shape: S, topology: &dyn Topology) -> Result<Self, Apart> {
+        let wires = Wires::of(topology);
+        let (distances, diameter) = wires.measure()?;
+        Ok(Self { shape, wires, distances, diameter })
+    }
+
+    /// Takes the ports and classes of a topology without a [`Difference`].
+    pub(crate) fn take_ports(&mut self, other: &dyn Topology) {
+        self.wires = Wires::of(other);
+    }
+}
+
+/// Returns a difference between the routers, wires and nodes of two networks, apart from the order of ports.
+pub(crate) fn difference(one: &dyn Topology, other: &dyn Topology) -> Option<Difference> {
+    if (one.routers(), one.nodes()) != (other.routers(), other.nodes()) {
+        return Some(Difference::Sizes);
+    }
+    let sorted = |topology: &dyn Topology, router| {
+        let mut found: Vec<RouterId> = neighbours(topology, router).map(|(_, next)| next).collect();
+        found.sort_unstable();
+        found
+    };
+    let differs = |&router: &RouterId| sorted(one, router) != sorted(other, router);
+    if let Some(router) = (0..one.routers()).map(RouterId).find(differs) {
+        return Some(Difference::Wires(router));
+    }
+    let moved = |&node: &NodeId| one.attachment(node).0 != other.attachment(node).0;
+    (0..one.nodes()).map(NodeId).find(moved).map(Difference::Node)
+}
+
+/// Iterates over the ports of a router to other routers, with these.
+pub(crate) fn neighbours(topology: &dyn Topology, router: RouterId) -> impl Iterator<Item = (PortId, RouterId)> + '_ {
+    (0..topology.ports(router)).map(PortId).filter_map(move |port| match topology.endpoint(router, port) {
+        Endpoint::Router(next, _) => Some((port, next)),
+        Endpoint::Node(_) | Endpoint::Unconnected => None,
+    })
+}
+
+/// First difference of two networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Difference {
+    /// Numbers of routers or nodes.
+    Sizes,
+    /// Routers that a router is wired to.
+    Wires(RouterId),
+    /// Router of a node.
+    Node(NodeId),
+}
+
 /// Returns the number of nodes on each router, by default half of the number of its wires, rounded up. Fails at
 /// `nodes_per_router` if a router has no node, or if there would be too many ports.
 pub(crate) fn nodes_on_each(given: Option<u64>, wires: u32, routers: u32) -> Result<u32, KeyError> {
@@ -176,6 +227,20 @@ impl WireList {
 }
 
 impl Wires {
+    /// Lists the wires of a topology of one plane.
+    fn of(topology: &dyn Topology) -> Self {
+        let mut first = vec![0];
+        let (mut endpoints, mut classes) = (Vec::new(), Vec::new());
+        for router in (0..topology.routers()).map(RouterId) {
+            let ports = (0..topology.ports(router)).map(PortId);
+            endpoints.extend(ports.clone().map(|port| topology.endpoint(router, port)));
+            classes.extend(ports.map(|port| topology.class(router, port)));
+            first.push(endpoints.len() as u32);
+        }
+        let attachments = (0..topology.nodes()).map(|node| topology.attachment(NodeId(node))).collect();
+        Self { first, endpoints, classes, attachments }
+    }
+
     fn connect(&mut self, [one, other]: [(RouterId, PortId); 2], class: ChannelClass) {
         for ((router, port), (to, to_port)) in [(one, other), (other, one)] {
             let place = self.place(router, port);

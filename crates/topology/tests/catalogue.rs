@@ -39,7 +39,7 @@ fn tables_and_shorthands_say_the_same() {
     let switch = TopologySpec::SingleSwitch(SingleSwitchSpec { ports: 8 });
     let tree = TopologySpec::FatTree(FatTreeSpec { k: 4, n: 3 });
     let mesh = TopologySpec::Mesh(grid(&[8, 4], 2));
-    let file = TopologySpec::File(FileSpec { path: "a,b.edges".into() });
+    let file = TopologySpec::File(FileSpec { path: "a,b.edges".into(), recognise: None });
     for (expected, table, shorthands) in [
         (switch, json!({"kind": "single-switch", "ports": 8}), ["single-switch:8", "single-switch:ports=8"]),
         (tree, json!({"kind": "fat-tree", "k": 4, "n": 3}), ["fat-tree:k=4,n=3", "fat-tree: n = 3, k = 4"]),

@@ -6,36 +6,19 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use proptest::prelude::*;
-use testkit::topology::{check_topology, links};
+use testkit::topology::{check_topology, edge_list, links};
 use topology::families::fat_tree::{FatTree, FatTreeSpec};
-use topology::families::file::{FileSpec, FileTopology};
+use topology::families::file::{FileSpec, FileTopology, Recognised};
 use topology::families::torus::{GridSpec, Torus};
-use topology::{ChannelClass, Endpoint, Topology};
+use topology::views::Groups;
+use topology::{ChannelClass, Endpoint, Topology, TopologySpec, View};
 use units::{KeyError, NodeId, PortId, RouterId};
 
 fn parse(text: &str) -> Result<FileTopology, KeyError> {
     FileTopology::from_text(text, "machine")
-}
-
-/// Returns the edge list of any topology. Each wire is written at its lower end.
-fn edge_list(topology: &dyn Topology) -> String {
-    let mut text = String::new();
-    let names = topology.class_names();
-    for node in (0..topology.nodes()).map(NodeId) {
-        writeln!(text, "node {}", topology.attachment(node).0).unwrap();
-    }
-    for router in (0..topology.routers()).map(RouterId) {
-        for port in (0..topology.ports(router)).map(PortId) {
-            if let Endpoint::Router(next, _) = topology.endpoint(router, port)
-                && next > router
-            {
-                writeln!(text, "link {router} {next} {}", names[usize::from(topology.class(router, port).0)]).unwrap();
-            }
-        }
-    }
-    text
 }
 
 #[test]
@@ -156,9 +139,9 @@ fn written(name: &str, bytes: &[u8]) -> PathBuf {
 #[test]
 fn files_are_found_from_the_experiments_folder() {
     let base = written("pair.edges", b"link 0 1\nnode 0\nnode 1\n");
-    let file = FileTopology::new(&FileSpec { path: "pair.edges".into() }, &base).unwrap();
+    let file = FileTopology::new(&FileSpec { path: "pair.edges".into(), recognise: None }, &base).unwrap();
     assert_eq!(file.nodes(), 2);
-    let absolute = FileSpec { path: base.join("pair.edges") };
+    let absolute = FileSpec { path: base.join("pair.edges"), recognise: None };
     assert_eq!(FileTopology::new(&absolute, Path::new("elsewhere")).unwrap().nodes(), 2);
 }
 
@@ -184,7 +167,7 @@ fn each_unreadable_file_is_one_error() {
         ("huge.edges", "`huge.edges` is larger than 64 MiB"),
         ("line.edges", "line.edges:2: `x` is not the number of a router"),
     ] {
-        let error = FileTopology::new(&FileSpec { path: name.into() }, &base).unwrap_err();
+        let error = FileTopology::new(&FileSpec { path: name.into(), recognise: None }, &base).unwrap_err();
         assert_eq!(error.key, "path");
         assert!(error.message.starts_with(expected), "{error}");
     }
@@ -230,6 +213,178 @@ fn a_real_machine_is_read() {
     assert!((3..=5).contains(&theta.diameter()), "diameter {}", theta.diameter());
 }
 
+fn shorthand(text: &str) -> Arc<dyn Topology> {
+    text.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap()
+}
+
+fn recognise(text: &str, property: Recognised) -> Result<FileTopology, KeyError> {
+    FileTopology::read(text, "machine", Some(property))
+}
+
+/// Returns the lines of a list in another order: by a stride that shares no divisor with their number.
+fn shuffled(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let (nodes, links): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| line.starts_with("node"));
+    let stride = (2..).find(|stride| (1..=*stride).all(|d| d == 1 || stride % d > 0 || links.len() % d > 0)).unwrap();
+    let order = (0..links.len()).map(|place| links[place * stride % links.len()]);
+    // Ports depend on the order, nodes are numbered in theirs.
+    order.chain(nodes.iter().copied()).fold(String::new(), |text, line| text + line + "\n")
+}
+
+#[test]
+fn levels_are_those_of_the_tree_that_the_file_lists() {
+    // Would catch levels counted from the top, and spines of a leaf without nodes that become its children.
+    for text in ["xgft:m=4x3x2,w=1x2x2,p=1x1x3", "fat-tree:k=3,n=3", "leaf-spine:leaves=4,spines=2,nodes_per_leaf=3"] {
+        let tree = shorthand(text);
+        let hierarchy = tree.views().hierarchy.unwrap();
+        let level = |router: u32| u32::from(hierarchy.level(RouterId(router)));
+        let lines = (0..tree.routers()).map(|router| format!("level {} {router}\n", level(router))).collect::<String>();
+        let list = edge_list(&*tree);
+        let stated = parse(&format!("{lines}{list}")).unwrap();
+        let found = recognise(&shuffled(&list), Recognised::Levels).unwrap();
+        for file in [stated, found] {
+            check_topology(&file);
+            let levels = file.views().levels.unwrap();
+            assert!((0..tree.routers()).all(|router| levels.level(RouterId(router)) == level(router)), "{text}");
+            assert_eq!(levels.top() + 1, u32::from(hierarchy.levels()));
+            assert!(file.views().has(Some(View::Levels)) && !file.views().has(Some(View::Hierarchy)));
+        }
+    }
+}
+
+#[test]
+fn a_listed_grid_has_the_ports_of_the_family() {
+    // Would catch a size of 2 whose wrap is lost, a grid with its sizes exchanged, and ports in the order of the lines.
+    for text in [
+        "torus:4x3,nodes_per_router=2",
+        "torus:2x2",
+        "torus:6x2x3,wrap=1x0x1",
+        "mesh:3x2x4",
+        "torus:5",
+        "mesh:5",
+        "torus:2x3x2,wrap=0x1x1",
+    ] {
+        let family = shorthand(text);
+        let grid = family.views().grid.unwrap();
+        let file = recognise(&shuffled(&edge_list(&*family)), Recognised::Grid).unwrap();
+        check_topology(&file);
+        let found = file.views().grid.unwrap();
+        assert_eq!(found.dims(), grid.dims(), "{text}");
+        for router in (0..family.routers()).map(RouterId) {
+            for port in (0..family.ports(router)).map(PortId) {
+                assert_eq!(file.endpoint(router, port), family.endpoint(router, port), "{text}");
+                assert_eq!(file.class(router, port), family.class(router, port), "{text}");
+            }
+        }
+        let sizes = grid.dims().iter().map(u32::to_string).collect::<Vec<_>>().join("x");
+        let wraps =
+            (0..grid.dims().len()).map(|dim| u8::from(grid.wraps(dim)).to_string()).collect::<Vec<_>>().join("x");
+        let stated = parse(&format!("grid {sizes} wrap={wraps}\n{}", edge_list(&*family))).unwrap();
+        assert_eq!(stated.views().grid.unwrap().dims(), grid.dims());
+        let other = parse(&format!("grid {sizes} wrap={wraps}\nlink 0 1\n{}", edge_list(&*family))).unwrap_err();
+        assert!(other.message.contains("router 0 is wired to other routers"), "{other}");
+    }
+}
+
+#[test]
+fn a_listed_dragonfly_has_the_groups_of_the_family() {
+    // Would catch groups that a class of wires within them joins, global wires whose ends are exchanged, and a router
+    // with fewer global wires than others.
+    for text in ["dragonfly:h=2", "dragonfly:p=1,a=4,h=2,g=5", "dragonfly:p=2,a=3,h=1,g=3", "dragonfly:p=1,a=5,h=3,g=6"]
+    {
+        let family = shorthand(text);
+        let own = family.views().groups.unwrap();
+        let list = edge_list(&*family);
+        let lines = (0..own.size().g).map(|group| {
+            let first = group * own.size().a;
+            format!("group {group} {first}-{}\n", first + own.size().a - 1)
+        });
+        let stated = parse(&format!("{}{}", lines.collect::<String>(), shuffled(&list))).unwrap();
+        for file in [recognise(&shuffled(&list), Recognised::Groups).unwrap(), stated] {
+            check_topology(&file);
+            let groups = file.views().groups.unwrap();
+            assert_eq!(groups.size(), own.size(), "{text}");
+            assert_eq!(file.views().node_groups, Some(own.size().g));
+            for router in (0..family.routers()).map(RouterId) {
+                let far = |groups: &Groups| {
+                    let across = (0..own.size().h).filter_map(|port| groups.across(router, port));
+                    let mut routers: Vec<RouterId> = across.map(|(far, _)| far).collect();
+                    routers.sort_unstable();
+                    routers
+                };
+                assert_eq!(far(groups), far(own), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_that_are_no_dragonfly_are_still_groups_of_nodes() {
+    // A ring of three groups of two leaves and a spine, and groups of unequal numbers of nodes. Would catch a view that
+    // patterns would divide the nodes by.
+    let mut text = String::new();
+    for group in 0..3_u32 {
+        let first = 3 * group;
+        writeln!(text, "group {group} {first}-{}", first + 2).unwrap();
+        writeln!(text, "node {first} x2\nnode {} x2", first + 1).unwrap();
+        writeln!(text, "link {first} {} \nlink {} {}", first + 2, first + 1, first + 2).unwrap();
+        writeln!(text, "link {} {} global", first + 2, (first + 3) % 9 + 2).unwrap();
+    }
+    let file = parse(&text).unwrap();
+    assert_eq!((file.views().node_groups, file.views().groups.is_none()), (Some(3), true));
+    let unequal = parse(&format!("{text}node 7")).unwrap();
+    assert_eq!(unequal.views().node_groups, None);
+    assert!(unequal.views().notes[0].contains("groups have 4 to 5 nodes"), "{:?}", unequal.views().notes);
+}
+
+#[test]
+fn each_bad_label_is_one_error() {
+    for (lines, expected) in [
+        ("level 0", "a level is written `level NUMBER ROUTER...`"),
+        ("group", "a group is written"),
+        ("level up 0", "`up` is not the number of a level"),
+        ("group 4096 0", "`4096` is not the number of a group"),
+        ("level 0 1-", "`` is not the number of a router"),
+        ("level 0 0\nlevel 1 0-1", "router 0 has a level already"),
+        ("grid", "a grid is written"),
+        ("grid 2x2 wrap=1", "`wrap` has 1 numbers for 2 sizes"),
+        ("grid 2x2 3", "is not one of the settings"),
+        ("grid 2x\n", "`sizes` has ``"),
+        ("grid 2x2\ngrid 2x2", "the second grid"),
+        ("level 0 0 1", "has levels of routers, but none of router 2"),
+        ("level 0 0-3\nlevel 1 7", "has a level for router 7, which has neither wires nor nodes"),
+        ("level 0 0-3", "is no tree of levels: routers 0 and 1, which are wired, are on one level"),
+        ("grid 3x2", "has 4 routers, which are no grid of 3x2"),
+        ("grid 4x1", "which are no grid of 4x1"),
+        ("grid 4294967296x4294967296", "which are no grid"),
+        ("grid 2x2", "router 0 is wired to other routers"),
+        ("grid 4", "has 5 nodes on 4 routers"),
+        ("group 0 0 2\ngroup 1 1 3", "has node 2, of group 0, after nodes of other groups"),
+        ("group 0 0-3", "has its nodes in one group"),
+    ] {
+        let nodes = if lines == "grid 4" { "node 0\n" } else { "" };
+        let text = format!("link 0 1\nlink 1 2\nlink 2 3\n{nodes}node 0\nnode 1\nnode 2\nnode 3\n{lines}");
+        let error = parse(&text).unwrap_err();
+        assert_eq!(error.key, "path");
+        assert!(error.message.contains(expected), "{lines}: {error}");
+    }
+    // A network of another reader is recognised in the same way, with its ports and notes.
+    let read = parse("link 0 2\nnode 2").unwrap();
+    let again = FileTopology::recognised(&read, Recognised::Levels).unwrap();
+    check_topology(&again);
+    assert_eq!((again.views().levels.unwrap().top(), again.views().notes), (1, read.views().notes));
+    let ring = "link 0 1\nlink 1 2\nlink 2 0\nlink 2 3\nnode 0\nnode 1\nnode 2\nnode 3";
+    for (property, expected) in [
+        (Recognised::Levels, "routers 0 and 1, which are wired, are on one level"),
+        (Recognised::Groups, "has no wires of the class `global`"),
+        (Recognised::Grid, "is no torus and no mesh"),
+    ] {
+        let error = recognise(ring, property).unwrap_err();
+        assert_eq!(error.key, "recognise");
+        assert!(error.message.contains(expected), "{error}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
@@ -254,7 +409,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(text in "((link|node|x|[a-z]|[0-9]{1,5}|-|#|\n| ){0,12}\n){0,6}") {
+    fn no_text_panics(text in "((link|node|level|group|grid|x|[a-z]|[0-9]{1,5}|-|#|\n| ){0,12}\n){0,6}") {
         let _ = parse(&text);
     }
 }

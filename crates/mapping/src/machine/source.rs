@@ -155,8 +155,11 @@ fn build_plane(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, Ke
     let text = read.map_err(|problem| KeyError::new("path", format!("`{name}` {problem}")))?;
     match import(&text, (&name, &path)) {
         // This reader reports the fault itself.
-        None => Ok(Arc::new(FileTopology::from_text(&text, &name)?)),
-        Some(found) => Ok(found.at_key("path")?.topology),
+        None => Ok(Arc::new(FileTopology::read(&text, &name, file.recognise)?)),
+        Some(found) => match (found.at_key("path")?.topology, file.recognise) {
+            (topology, None) => Ok(topology),
+            (topology, Some(property)) => Ok(Arc::new(FileTopology::recognised(&*topology, property)?)),
+        },
     }
 }
 

@@ -159,7 +159,7 @@ pub fn direct_routing(
     own: &Arc<dyn Routing>,
 ) -> Result<Option<Arc<dyn Routing>>, KeyError> {
     let spec = routing::RoutingSpec::default_for(topology);
-    if spec.takes_shortest_paths() {
+    if spec.takes_shortest_paths(topology) {
         return Ok(None);
     }
     if own.kind() == spec.kind() { Ok(Some(Arc::clone(own))) } else { spec.build(topology).map(Some) }

@@ -6,6 +6,7 @@ pub mod dragonfly;
 pub mod ecmp;
 pub mod fat_tree;
 pub mod flat;
+pub(crate) mod levels;
 pub mod minimal_adaptive;
 pub mod planes;
 pub mod shortest_path;

@@ -101,11 +101,11 @@ pub(crate) struct Levels {
 }
 
 /// Hops to one destination.
-struct HopsLeft {
+pub(super) struct HopsLeft {
     /// By router, hops by down channels alone.
-    down: Vec<u32>,
+    pub down: Vec<u32>,
     /// By router, hops as packets go: straight down if possible.
-    left: Vec<u32>,
+    pub left: Vec<u32>,
 }
 
 impl Levels {
@@ -126,7 +126,7 @@ impl Levels {
         (self.levels[to.index()], to) < (self.levels[from.index()], from)
     }
 
-    fn hops_left(&self, topology: &dyn Topology, target: RouterId) -> HopsLeft {
+    pub(super) fn hops_left(&self, topology: &dyn Topology, target: RouterId) -> HopsLeft {
         // Backwards from the target, a path down is a path up.
         let down = distances(topology, target, |from, _, to| self.is_up(from, to));
         let mut left = down.clone();

@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 use units::{NodeId, PortId, RouterId};
 
 use crate::divisor::Divisor;
-use crate::wires::ChannelClass;
+use crate::network::Topology;
+use crate::wired::{difference, neighbours};
+use crate::wires::{ChannelClass, Endpoint};
 
 /// Far end of an unconnected global port.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -39,6 +41,55 @@ pub struct Groups {
 }
 
 impl Groups {
+    /// Returns the dragonfly that a network with groups is, apart from the order of ports. `groups` has the group of each
+    /// router. `None` unless each group is a full mesh of as many routers, numbered group by group, every router has
+    /// equally many nodes, numbered router by router, and any two groups are wired.
+    pub(crate) fn of_network(network: &dyn Topology, groups: &[u32]) -> Option<Self> {
+        let (routers, nodes) = (network.routers(), network.nodes());
+        let a = groups.iter().position(|&group| group != groups[0])? as u32;
+        let (p, g) = (nodes / routers, routers / a);
+        let number = |router: RouterId| router.0 / a;
+        if p == 0 || p * routers != nodes || g * a != routers {
+            return None;
+        }
+        let fits = |router: RouterId| groups[router.index()] == groups[(number(router) * a) as usize];
+        if !(0..routers).map(RouterId).all(fits) {
+            return None;
+        }
+        // Ports of the wires between groups, by router, and the two ends of those wires.
+        let is_global = |from: RouterId, to: RouterId| number(from) != number(to);
+        let globals = |router| neighbours(network, router).filter(move |&(_, next)| is_global(router, next));
+        let ports: Vec<Vec<PortId>> =
+            (0..routers).map(|router| globals(RouterId(router)).map(|(port, _)| port).collect()).collect();
+        let h = ports.iter().map(Vec::len).max()? as u32;
+        let mut far = vec![NONE; (routers * h) as usize];
+        let mut joined = vec![false; (g * g) as usize];
+        for (router, own) in (0..).map(RouterId).zip(&ports) {
+            for (place, &port) in (0..).zip(own) {
+                let Endpoint::Router(next, next_port) = network.endpoint(router, port) else { return None };
+                let there = ports[next.index()].iter().position(|&port| port == next_port)?;
+                far[(router.0 * h + place) as usize] = next.0 * h + there as u32;
+                joined[(number(router) * g + number(next)) as usize] = true;
+            }
+        }
+        let all_joined = (0..g * g).all(|pair| pair / g == pair % g || joined[pair as usize]);
+        let made = Self::of(GroupsSize { p, a, h, g }, GroupNetwork { dims: [a, 1] }, far);
+        (all_joined && difference(network, &made).is_none()).then_some(made)
+    }
+
+    /// Creates groups of checked sizes with the global wires `far`.
+    pub(crate) fn of(size: GroupsSize, group: GroupNetwork, far: Vec<u32>) -> Self {
+        Self {
+            far,
+            by_p: Divisor::new(size.p),
+            by_a: Divisor::new(size.a),
+            by_group: Divisor::new(size.a * size.p),
+            diameter: OnceLock::new(),
+            size,
+            group,
+        }
+    }
+
     /// Class of the channels within groups.
     pub const LOCAL: ChannelClass = ChannelClass(2);
     /// Class of the channels between groups.

@@ -4,9 +4,11 @@
 mod grid;
 mod groups;
 mod hierarchy;
+mod levels;
 
 pub use grid::Grid;
 pub(crate) use groups::NONE;
 pub use groups::{GroupNetwork, Groups, GroupsSize};
 pub(crate) use hierarchy::TreeShape;
 pub use hierarchy::{Hierarchy, Passage};
+pub use levels::Levels;

@@ -36,7 +36,7 @@ pub use valiant::{ValiantGroupSpec, ValiantNodeSpec};
 /// the nearest common ancestors.
 pub(crate) fn has_detours(topology: &dyn Topology) -> bool {
     // Beside injection and ejection, there are classes if there are channels between routers.
-    !topology.views().has(Some(View::Hierarchy)) && topology.class_names().len() > 2
+    !topology.views().has(Some(View::Levels)) && topology.class_names().len() > 2
 }
 
 /// Direct paths of a topology, and waypoints by which packets may go instead.

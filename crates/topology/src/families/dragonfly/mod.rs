@@ -15,11 +15,8 @@
 mod spec;
 mod wiring;
 
-use std::sync::OnceLock;
-
 use units::{KeyError, NodeId, PortId, RouterId};
 
-use crate::divisor::Divisor;
 use crate::network::{Topology, Views};
 use crate::views::{GroupNetwork, Groups, GroupsSize};
 use crate::wires::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_PORTS};
@@ -50,15 +47,7 @@ impl Dragonfly {
             );
             return Err(KeyError::new("h", message));
         }
-        Ok(Self {
-            far: wiring::wires(size, spec.arrangement, spec.renumber_groups),
-            by_p: Divisor::new(size.p),
-            by_a: Divisor::new(size.a),
-            by_group: Divisor::new(size.a * size.p),
-            diameter: OnceLock::new(),
-            size,
-            group,
-        })
+        Ok(Self::of(size, group, wiring::wires(size, spec.arrangement, spec.renumber_groups)))
     }
 
     /// Iterates over the routers wired to a router.

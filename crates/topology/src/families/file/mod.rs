@@ -9,6 +9,9 @@
 //! link 2 0 global x4  # four of them
 //! node 0              # a node on router 0
 //! node 2 x8           # eight nodes on router 2
+//! level 0 0-2         # routers 0 to 2 are leaves; a tree says the level of each router
+//! group 1 1 2         # routers 1 and 2 form group 1; a network of groups says the group of each router
+//! grid 4x4 wrap=1x0   # the routers fill a grid, numbered first dimension fastest; the first dimension wraps
 //! ```
 //!
 //! Numbering: routers keep the file's numbers or, if these have gaps, are renumbered in ascending order; nodes are
@@ -16,19 +19,28 @@
 //! it. A wire without a class has the class `link`. Classes are numbered in the order in which they first occur. A
 //! class is a word of letters, digits, `-` and `_` that starts with a letter and does not look like a count.
 //!
+//! Levels, groups or a grid become views ([`labels`]), so that routings and patterns for trees, dragonflies, tori and
+//! meshes fit. A network that is a dragonfly or a grid, apart from the order of ports, has the ports and classes of that
+//! family.
+//!
 //! Every router must be reachable from every other. Distances are a table from breadth-first search, which limits the
 //! number of routers; no bisection is defined.
 
+mod labels;
+
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{KeyError, Notes, RouterId, input};
 
-use crate::network::Views;
-use crate::shorthand::short;
+use crate::network::{Topology, Views};
+use crate::shorthand::{Settings, short};
+use crate::views::Levels;
 use crate::wired::{Apart, MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, WireList, Wired};
 use crate::wires::{ChannelClass, MAX_PORTS};
+use labels::Labels;
 
 /// Maximum number of routers of a file.
 pub const MAX_FILE_ROUTERS: u32 = MAX_WIRED_ROUTERS;
@@ -44,25 +56,51 @@ pub struct FileSpec {
     /// topology.conf or topology.yaml, a Cray interconnect.
     #[schemars(extend("x-example" = "\"network.edges\""))]
     pub path: PathBuf,
+    /// Property of the network to find in its wires. Default: what the lines `level`, `group` and `grid` of the file
+    /// say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-example" = "\"levels\""))]
+    pub recognise: Option<Recognised>,
+}
+
+/// Property of a network that is found in its wires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recognised {
+    /// Levels of a tree of switches: the distance of a router from the nearest router that has nodes.
+    Levels,
+    /// Groups: routers that are connected by wires of other classes than `global`.
+    Groups,
+    /// Torus or mesh, whose routers are numbered first dimension fastest.
+    Grid,
 }
 
 impl FileSpec {
-    /// Reads the shorthand, which is the path: it may have any characters.
+    /// Reads the shorthand, which is the path: it may have any characters, and may end with `,recognise=levels`.
     pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
-        Ok(Self { path: text.into() })
+        let Some((path, property)) = text.rsplit_once(",recognise=") else {
+            return Ok(Self { path: text.into(), recognise: None });
+        };
+        let settings = Settings::read(property, &["recognise"])?;
+        Ok(Self { path: path.into(), recognise: settings.named("recognise")? })
     }
 }
 
 /// A topology read from an edge list.
 pub type FileTopology = Wired<FileShape>;
 
-/// Names of a topology from an edge list.
-#[derive(Clone, Debug)]
+/// Names and properties of a topology from an edge list.
+#[derive(Clone, Debug, Default)]
 pub struct FileShape {
     class_names: Vec<String>,
     /// Numbers of the routers in the file. Empty if the file uses all numbers from 0 on.
     numbers: Vec<u32>,
     notes: Vec<String>,
+    levels: Option<Levels>,
+    /// Number of groups of equally many nodes, which are numbered group by group.
+    node_groups: Option<u32>,
+    /// Network of a family with equal routers, wires and nodes, whose ports the file's network has too.
+    family: Option<Arc<dyn Topology>>,
 }
 
 impl FileTopology {
@@ -78,11 +116,17 @@ impl FileTopology {
         let name = spec.path.display().to_string();
         let read = input::MACHINE.read_text(&base.join(&spec.path));
         let text = read.map_err(|problem| error(format!("`{name}` {problem}")))?;
-        Self::from_text(&text, &name)
+        Self::read(&text, &name, spec.recognise)
     }
 
     /// Builds the topology of an edge list. `name` is the file's name in errors.
     pub fn from_text(text: &str, name: &str) -> Result<Self, KeyError> {
+        Self::read(text, name, None)
+    }
+
+    /// Builds the topology of an edge list, with a property that is found in its wires. `name` is the file's name in
+    /// errors, which are at `recognise` if the network has not the property.
+    pub fn read(text: &str, name: &str, recognise: Option<Recognised>) -> Result<Self, KeyError> {
         let mut list = EdgeList::new();
         for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
             list.read_line(line).map_err(|problem| error(format!("{name}:{number}: {problem}")))?;
@@ -90,7 +134,29 @@ impl FileTopology {
         if list.lines.is_without_nodes() {
             return Err(error(format!("`{name}` has no nodes; a line such as `node 0` puts one on router 0")));
         }
-        list.build().map_err(|problem| error(format!("`{name}` {problem}")))
+        let (mut made, labels) = list.build().map_err(|problem| error(format!("`{name}` {problem}")))?;
+        match recognise {
+            None => labels.apply(&mut made).map_err(|problem| error(format!("`{name}` {problem}")))?,
+            Some(property) => labels::find(&mut made, property)
+                .map_err(|problem| KeyError::new("recognise", format!("`{name}` {problem}")))?,
+        }
+        Ok(made)
+    }
+
+    /// Finds a property in the wires of a network that was read from another format.
+    ///
+    /// # Errors
+    /// At `recognise`, if the network has not the property.
+    pub fn recognised(topology: &dyn Topology, property: Recognised) -> Result<Self, KeyError> {
+        let shape = FileShape {
+            class_names: topology.class_names().into_iter().map(str::to_owned).collect(),
+            notes: topology.views().notes.to_vec(),
+            ..FileShape::default()
+        };
+        let mut made = Self::copy(shape, topology).map_err(Apart::error)?;
+        let refuse = |problem| KeyError::new("recognise", format!("the machine {problem}"));
+        labels::find(&mut made, property).map_err(refuse)?;
+        Ok(made)
     }
 }
 
@@ -105,18 +171,22 @@ struct EdgeList {
     /// Number of ports of each router, up to the highest number that has been mentioned.
     ports: Vec<u32>,
     total_ports: u32,
+    labels: Labels,
 }
 
 impl EdgeList {
     fn new() -> Self {
         let class_names = vec!["injection".into(), "ejection".into()];
-        Self { lines: WireList::default(), class_names, ports: Vec::new(), total_ports: 0 }
+        Self { lines: WireList::default(), class_names, ports: Vec::new(), total_ports: 0, labels: Labels::default() }
     }
 
     fn read_line(&mut self, line: &str) -> Result<(), String> {
         let content = line.split_once('#').map_or(line, |(content, _)| content);
         let mut words: Vec<&str> = content.split_whitespace().collect();
         let Some(&first) = words.first() else { return Ok(()) };
+        if self.labels.read(first, &words[1..])? {
+            return Ok(());
+        }
         let count = words.pop_if(|word| is_count(word)).map_or(Ok(1), count)?;
         match (first, &words[..]) {
             ("link", &[_, one, other]) => self.link([one, other], "link", count),
@@ -128,7 +198,7 @@ impl EdgeList {
                 self.add_ports(on, count)
             }
             ("node", _) => Err("a node is written `node ROUTER [xCOUNT]`".into()),
-            _ => Err(format!("`{}` is neither `link` nor `node`", short(first))),
+            _ => Err(format!("`{}` is neither `link`, `node`, `level`, `group` nor `grid`", short(first))),
         }
     }
 
@@ -201,14 +271,18 @@ impl EdgeList {
         (numbers, notes.sentences().to_vec())
     }
 
-    fn build(mut self) -> Result<FileTopology, String> {
+    /// Builds the network, without the properties of its labels.
+    fn build(mut self) -> Result<(FileTopology, Labels), String> {
         let (numbers, notes) = self.close_gaps();
         let routers = self.ports.len() as u32;
-        let shape = FileShape { class_names: self.class_names, numbers: numbers.clone(), notes };
-        self.lines.build(shape, routers).map_err(|Apart { from, to }| {
+        let class_names = self.class_names;
+        let shape =
+            FileShape { class_names, numbers: numbers.clone(), notes, levels: None, node_groups: None, family: None };
+        let made = self.lines.build(shape, routers).map_err(|Apart { from, to }| {
             let number = |router: RouterId| numbers.get(router.index()).copied().unwrap_or(router.0);
             format!("is not connected: router {} cannot be reached from router {}", number(to), number(from))
-        })
+        })?;
+        Ok((made, self.labels))
     }
 }
 
@@ -234,18 +308,30 @@ impl Shape for FileShape {
     }
 
     fn class_names(&self) -> Vec<&str> {
-        self.class_names.iter().map(String::as_str).collect()
+        match &self.family {
+            Some(family) => family.class_names(),
+            None => self.class_names.iter().map(String::as_str).collect(),
+        }
     }
 
     fn coordinate_names(&self) -> Vec<String> {
-        vec!["router".into()]
+        self.family.as_ref().map_or_else(|| vec!["router".into()], |family| family.coordinate_names())
     }
 
     fn coordinates(&self, router: RouterId) -> Vec<u32> {
-        vec![self.numbers.get(router.index()).copied().unwrap_or(router.0)]
+        self.family.as_ref().map_or_else(|| vec![self.number(router)], |family| family.coordinates(router))
     }
 
     fn views(&self) -> Views<'_> {
-        Views { notes: &self.notes, ..Views::default() }
+        let views = self.family.as_ref().map_or_else(Views::default, |family| family.views());
+        let node_groups = views.node_groups.or(self.node_groups);
+        Views { notes: &self.notes, levels: self.levels.as_ref(), node_groups, ..views }
+    }
+}
+
+impl FileShape {
+    /// Returns the number of a router in the file.
+    fn number(&self, router: RouterId) -> u32 {
+        self.numbers.get(router.index()).copied().unwrap_or(router.0)
     }
 }
