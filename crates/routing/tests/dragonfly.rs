@@ -65,6 +65,11 @@ fn networks() -> Vec<DragonflySpec> {
     let group = GroupKind::FlattenedButterfly;
     networks.push(DragonflySpec { group, ..sized(1, 4, 1, 5) });
     networks.push(DragonflySpec { group, renumber_groups: Some(3), ..sized(1, 6, 1, 3) });
+    // Parallel local wires, and global wires on some routers only.
+    networks.push(DragonflySpec { local_wires: 2, ..sized(1, 2, 1, 3) });
+    networks.push(DragonflySpec { group, local_wires: 2, ..sized(1, 4, 1, 3) });
+    networks.push(DragonflySpec { global_wires: Some(2), ..sized(1, 3, 2, 3) });
+    networks.push(DragonflySpec { global_wires: Some(1), local_wires: 3, ..sized(1, 3, 1, 3) });
     networks
 }
 

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use units::KeyError;
 
-use crate::families::dragonfly::{Dragonfly, DragonflySpec};
+use crate::families::dragonfly::{self, DragonflySpec};
 use crate::families::dragonfly_plus::{DragonflyPlus, DragonflyPlusSpec};
 use crate::families::fat_tree::{FatTree, FatTreeSpec};
 use crate::families::file::{FileSpec, FileTopology};
@@ -101,12 +101,29 @@ macro_rules! families {
 }
 
 /// Builds a topology that several parts share.
-fn shared<S, T: Topology + 'static>(
+fn shared<S, T: Shared>(
     build: impl Fn(&S, &Path) -> Result<T, KeyError>,
     spec: &S,
     base: &Path,
 ) -> Result<Arc<dyn Topology>, KeyError> {
-    Ok(Arc::new(build(spec, base)?))
+    build(spec, base).map(Shared::shared)
+}
+
+/// Topology, by itself or shared already: a family whose networks are of several types.
+trait Shared {
+    fn shared(self) -> Arc<dyn Topology>;
+}
+
+impl<T: Topology + 'static> Shared for T {
+    fn shared(self) -> Arc<dyn Topology> {
+        Arc::new(self)
+    }
+}
+
+impl Shared for Arc<dyn Topology> {
+    fn shared(self) -> Arc<dyn Topology> {
+        self
+    }
 }
 
 families! {
@@ -143,7 +160,7 @@ families! {
         example: "dragonfly:h=4",
         views: &[View::Groups],
         routing: &[("kind", "minimal")],
-        build: |spec, _| Dragonfly::new(spec),
+        build: |spec, _| dragonfly::build(spec),
     }
     /// k-ary n-cube: a grid of routers that wraps in every dimension.
     Torus(GridSpec) = "torus" {

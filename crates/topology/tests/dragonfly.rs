@@ -3,6 +3,8 @@
 // Helpers of tests may unwrap as tests may.
 #![allow(clippy::unwrap_used)]
 
+use std::path::Path;
+
 use proptest::prelude::*;
 use testkit::topology::{check_topology, links};
 use topology::families::dragonfly::{Arrangement, Dragonfly, DragonflySpec, GroupKind};
@@ -144,6 +146,12 @@ fn bad_sizes_are_refused_with_what_is_allowed() {
     assert_eq!((&wide.0[..], wide.1.contains("65538 ports")), ("a", true), "{}", wide.1);
     let many = refused(&sized(1, 2, 60_000));
     assert_eq!((&many.0[..], many.1.contains("2^30")), ("h", true), "{}", many.1);
+    assert_eq!(refused(&DragonflySpec { global_wires: Some(0), ..plain.clone() }).0, "global_wires");
+    assert_eq!(refused(&DragonflySpec { global_wires: Some(9), ..plain.clone() }).0, "global_wires");
+    let twice = refused(&DragonflySpec { global_wires: Some(2), g: Some(6), ..plain.clone() });
+    assert!(twice.0 == "g" && twice.1.contains("2 to 5") && twice.1.contains("2 wires"), "{}", twice.1);
+    assert_eq!(refused(&DragonflySpec { local_wires: 0, ..plain.clone() }).0, "local_wires");
+    assert_eq!(refused(&DragonflySpec { local_wires: 65_535, ..plain.clone() }).0, "a");
     assert_eq!(refused(&DragonflySpec { group_dims: Some([2, 2]), ..plain.clone() }).0, "group_dims");
     let butterfly = DragonflySpec { group: GroupKind::FlattenedButterfly, ..plain };
     assert_eq!(refused(&DragonflySpec { group_dims: Some([3, 2]), ..butterfly.clone() }).0, "group_dims");
@@ -151,12 +159,90 @@ fn bad_sizes_are_refused_with_what_is_allowed() {
 }
 
 #[test]
+fn any_number_of_wires_joins_two_groups_evenly() {
+    // Would catch a pair of groups with another number of wires, routers with all global wires of a group, and parallel
+    // local wires of which some are lost.
+    for arrangement in ARRANGEMENTS {
+        for (a, h, g, global_wires) in [(4, 3, 5, 2), (4, 3, 5, 3), (5, 2, 4, 1), (6, 4, 3, 11), (3, 4, 2, 5)] {
+            for group in [GroupKind::FullMesh, GroupKind::FlattenedButterfly] {
+                let spec = DragonflySpec { g: Some(g), arrangement, group, local_wires: 3, ..sized(2, a, h) };
+                let made = build(&DragonflySpec { global_wires: Some(global_wires), ..spec });
+                check_topology(&made);
+                for (one, row) in wires(&made).iter().enumerate() {
+                    let expected = |other| if other == one { 0 } else { global_wires as u32 };
+                    assert!(row.iter().enumerate().all(|(other, &count)| count == expected(other)), "{row:?}");
+                }
+                let of_router =
+                    |router| (0..h as u32).filter(|&port| made.across(RouterId(router), port).is_some()).count();
+                let counts: Vec<usize> = (0..a as u32).map(of_router).collect();
+                let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+                assert!(most - least <= 1, "{counts:?}");
+                let [x, y] = made.group().dims().map(u64::from);
+                let local = g * a * (x - 1 + y - 1) * 3;
+                assert_eq!(links(&made), local + g * (g - 1) * global_wires);
+            }
+        }
+    }
+    // As many wires as ports: the bytes of a dragonfly without the key.
+    let plain = DragonflySpec { g: Some(5), ..sized(1, 4, 2) };
+    let same = build(&DragonflySpec { global_wires: Some(2), ..plain.clone() });
+    let plain = build(&plain);
+    for router in (0..plain.routers()).map(RouterId) {
+        assert!((0..2).all(|port| plain.across(router, port) == same.across(router, port)));
+    }
+}
+
+#[test]
+fn groups_may_differ_in_size() {
+    // Would catch a wire to a router beyond a small group, and routers of a small group with more wires than the ports.
+    let spec = |sizes: &[u64], global, h| DragonflySpec {
+        p: Some(2),
+        global_wires: Some(global),
+        local_wires: 2,
+        group_sizes: Some(sizes.to_vec()),
+        ..DragonflySpec::balanced(h)
+    };
+    let build = |spec: &DragonflySpec| TopologySpec::Dragonfly(spec.clone()).build(Path::new("."));
+    for (sizes, global) in [(&[4, 4, 2][..], 2), (&[3, 1, 5, 2], 1), (&[1, 2], 3), (&[3, 3, 3], 4)] {
+        let made = build(&spec(sizes, global, 10)).unwrap();
+        check_topology(&*made);
+        let groups = sizes.len() as u64;
+        let local: u64 = sizes.iter().map(|size| 2 * size * (size - 1)).sum();
+        assert_eq!(links(&*made), local + groups * (groups - 1) * global);
+        let routers: u64 = sizes.iter().sum();
+        assert_eq!((u64::from(made.routers()), u64::from(made.nodes())), (routers, 2 * routers));
+        let is_equal = sizes.iter().all(|size| *size == sizes[0]);
+        assert_eq!(made.views().node_groups, is_equal.then_some(groups as u32));
+        for router in 0..made.routers() {
+            let size = sizes[made.coordinates(RouterId(router))[0] as usize];
+            let of_router = u64::from(made.ports(RouterId(router))) - 2 - 2 * (size - 1);
+            let of_group = (groups - 1) * global;
+            assert!((of_group / size..=of_group.div_ceil(size)).contains(&of_router), "router {router} of {sizes:?}");
+        }
+    }
+    for (spec, key) in [
+        (spec(&[4, 4, 2], 2, 1), "global_wires"),
+        (spec(&[4], 1, 4), "group_sizes"),
+        (spec(&[4, 0], 1, 4), "group_sizes"),
+        (spec(&[4000, 4000], 1, 4), "group_sizes"),
+        (spec(&[4095, 1], 1, 4), "p"),
+        (DragonflySpec { p: None, ..spec(&[4, 2], 1, 4) }, "p"),
+        (DragonflySpec { global_wires: None, ..spec(&[4, 2], 1, 4) }, "global_wires"),
+        (DragonflySpec { a: Some(4), ..spec(&[4, 2], 1, 4) }, "a"),
+        (DragonflySpec { group: GroupKind::FlattenedButterfly, ..spec(&[4, 2], 1, 4) }, "group"),
+    ] {
+        assert_eq!(build(&spec).unwrap_err().key, key);
+    }
+}
+
+#[test]
 fn the_shorthand_has_every_key() {
     // Would catch a key that the shorthand ignores, and a name that it takes for another.
-    let text =
-        "dragonfly:p=3,a=4,h=2,g=5,arrangement=circulant,group=flattened-butterfly,group_dims=2x2,renumber_groups=7";
+    let text = "dragonfly:p=3,a=4,h=2,g=5,global_wires=2,local_wires=3,arrangement=circulant,group=flattened-butterfly,group_dims=2x2,renumber_groups=7";
     let expected = DragonflySpec {
         g: Some(5),
+        global_wires: Some(2),
+        local_wires: 3,
         arrangement: Arrangement::Circulant,
         group: GroupKind::FlattenedButterfly,
         group_dims: Some([2, 2]),
@@ -164,6 +250,9 @@ fn the_shorthand_has_every_key() {
         ..sized(3, 4, 2)
     };
     assert_eq!(text.parse::<TopologySpec>().unwrap(), TopologySpec::Dragonfly(expected));
+    let unequal: TopologySpec = "dragonfly:h=4,p=2,global_wires=1,group_sizes=4x4x2".parse().unwrap();
+    let TopologySpec::Dragonfly(unequal) = unequal else { panic!("{unequal:?}") };
+    assert_eq!(unequal.group_sizes, Some(vec![4, 4, 2]));
     let balanced: TopologySpec = "dragonfly:8".parse().unwrap();
     assert_eq!(balanced, TopologySpec::Dragonfly(DragonflySpec::balanced(8)));
     for (text, key) in [

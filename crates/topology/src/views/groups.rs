@@ -7,7 +7,7 @@ use units::{NodeId, PortId, RouterId};
 use crate::divisor::Divisor;
 use crate::network::Topology;
 use crate::wired::{difference, neighbours};
-use crate::wires::{ChannelClass, Endpoint};
+use crate::wires::{ChannelClass, Endpoint, MAX_PORTS};
 
 /// Far end of an unconnected global port.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -73,7 +73,13 @@ impl Groups {
             }
         }
         let all_joined = (0..g * g).all(|pair| pair / g == pair % g || joined[pair as usize]);
-        let made = Self::of(GroupsSize { p, a, h, g }, GroupNetwork { dims: [a, 1] }, far);
+        let parallel = neighbours(network, RouterId(0)).filter(|&(_, next)| next == RouterId(1) && a > 1).count();
+        let group = GroupNetwork { dims: [a, 1], wires: parallel.max(1) as u16 };
+        let ports = u64::from(p) + u64::from(a - 1) * parallel.max(1) as u64 + u64::from(h);
+        if ports > u64::from(MAX_PORTS) {
+            return None;
+        }
+        let made = Self::of(GroupsSize { p, a, h, g }, group, far);
         (all_joined && difference(network, &made).is_none()).then_some(made)
     }
 
@@ -164,6 +170,8 @@ impl Groups {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupNetwork {
     pub(crate) dims: [u32; 2],
+    /// Number of parallel wires between two routers, whose ports follow one another.
+    pub(crate) wires: u16,
 }
 
 impl GroupNetwork {
@@ -175,30 +183,39 @@ impl GroupNetwork {
     /// Returns the number of a router's ports that lead into its group.
     #[inline]
     pub fn ports(&self) -> u16 {
-        (self.dims[0] - 1 + self.dims[1] - 1) as u16
+        (self.dims[0] - 1 + self.dims[1] - 1) as u16 * self.wires
+    }
+
+    /// Returns the number of parallel wires between two routers, whose ports follow one another.
+    #[inline]
+    pub fn wires(&self) -> u16 {
+        self.wires
     }
 
     /// Returns the router at the other end of a port, and its port there.
     pub fn far(&self, router: u32, port: u16) -> (u32, u16) {
         let (x, y) = (router % self.dims[0], router / self.dims[0]);
         let first = self.dims[0] as u16 - 1;
-        if port < first {
-            let other = across(x, port);
-            return (other + self.dims[0] * y, port_to(other, x));
-        }
-        let other = across(y, port - first);
-        (x + self.dims[0] * other, first + port_to(other, y))
+        let (place, wire) = (port / self.wires, port % self.wires);
+        let (far, far_place) = if place < first {
+            let other = across(x, place);
+            (other + self.dims[0] * y, port_to(other, x))
+        } else {
+            let other = across(y, place - first);
+            (x + self.dims[0] * other, first + port_to(other, y))
+        };
+        (far, far_place * self.wires + wire)
     }
 
-    /// Returns the port of the next hop from a router to another, in the first dimension in which they differ; `None`
-    /// if the routers are equal.
+    /// Returns the first port of the next hop from a router to another, in the first dimension in which they differ;
+    /// `None` if the routers are equal.
     pub fn toward(&self, from: u32, to: u32) -> Option<u16> {
         let (x, y) = (from % self.dims[0], from / self.dims[0]);
         let (to_x, to_y) = (to % self.dims[0], to / self.dims[0]);
         if x != to_x {
-            Some(port_to(x, to_x))
+            Some(port_to(x, to_x) * self.wires)
         } else if y != to_y {
-            Some(self.dims[0] as u16 - 1 + port_to(y, to_y))
+            Some((self.dims[0] as u16 - 1 + port_to(y, to_y)) * self.wires)
         } else {
             None
         }

@@ -39,7 +39,7 @@ pub(super) struct DirectPaths {
     pub classes: Classes,
     /// By the class of a global channel, the increment of a packet's memory for taking it (`Memory::cross`).
     behind: [u32; 4],
-    /// Local port, by router of a group and another router of it.
+    /// First local port, by router of a group and another router of it.
     local: Vec<u16>,
     /// Number of local channels, by router of a group and another router of it.
     steps: Vec<u8>,
@@ -101,7 +101,7 @@ impl DirectPaths {
         let size = topology.size();
         let pairs = u64::from(size.g) * u64::from(size.g);
         let routers = u64::from(topology.routers());
-        let single = size.a * size.h == size.g - 1;
+        let single = size.a * size.h == size.g - 1 && topology.group().wires() == 1;
         let too_large = || {
             let message = format!("the tables of {} groups of {} routers would be larger than 1 GiB", size.g, size.a);
             KeyError::new("kind", message)
@@ -153,8 +153,7 @@ impl DirectPaths {
             }
             for number in 0..size.a {
                 for globals in &to {
-                    let exit = self.nearest(number, globals);
-                    exits.push(exit);
+                    exits.push(self.nearest(number, globals)?);
                 }
                 if self.lists.len() > MOST_LISTED {
                     return None;
@@ -164,25 +163,29 @@ impl DirectPaths {
         Some(exits)
     }
 
-    /// Returns the paths from a router to the nearest of some global channels of its group.
-    fn nearest(&mut self, number: u32, globals: &[(u32, PortId)]) -> Exit {
+    /// Returns the paths from a router to the nearest of some global channels of its group. `None`: there are more than
+    /// a route can have.
+    fn nearest(&mut self, number: u32, globals: &[(u32, PortId)]) -> Option<Exit> {
         let distance = |&(exit, _): &(u32, PortId)| self.topology.group().distance(number, exit);
         let least = globals.iter().map(distance).min().unwrap_or(0);
         let near = globals.iter().filter(|global| distance(global) == least);
         // A router with two channels to the group counts twice: all channels are equally likely.
-        let ports: Vec<PortId> =
-            near.map(|&(exit, port)| if exit == number { port } else { self.local_port(number, exit) }).collect();
+        let wires = self.topology.group().wires();
+        let ports = near.flat_map(|&(exit, port)| {
+            // Parallel local wires have consecutive ports.
+            let (first, count) = if exit == number { (port, 1) } else { (self.local_port(number, exit), wires) };
+            (first.0..first.0 + count).map(PortId)
+        });
+        let ports: Vec<PortId> = ports.collect();
         self.farthest_exit = self.farthest_exit.max(least);
-        // The count fits: a router has at most h channels to the group. If it has none, there are fewer than two for
-        // each router of its group, and `MAX_ALL_PORTS` allows no more than 23,170 of those.
-        let (global, count) = (least == 0, ports.len() as u16);
-        match ports[..] {
+        let (global, count) = (least == 0, u16::try_from(ports.len()).ok()?);
+        Some(match ports[..] {
             [only] => Exit { place: u32::from(only.0), count, global },
             _ => {
                 self.lists.extend(&ports);
                 Exit { place: (self.lists.len() - ports.len()) as u32, count, global }
             }
-        }
+        })
     }
 
     #[inline]
@@ -195,7 +198,8 @@ impl DirectPaths {
     pub fn to_router(&self, at: RouterId, target: RouterId, memory: &mut Memory) -> Route {
         let ((group, number), (to_group, to_number)) = (self.topology.place(at), self.topology.place(target));
         if group == to_group {
-            return Route::only(self.local_port(number, to_number), VcClass(memory.local()));
+            let wires = self.topology.group().wires();
+            return Route::range(self.local_port(number, to_number), wires, VcClass(memory.local()), Choice::Random);
         }
         self.out_of(at, (group, number), to_group, memory)
     }

@@ -7,13 +7,17 @@
 //! - Ports 0 to p-1 of a router lead to its nodes, the next to the routers of its group (`GroupNetwork`), the last h to
 //!   other groups (`wiring`). Global port m of router x of a group is the group's global port `x h + m`.
 //!
-//! With g = ah + 1 groups there is one wire between any two; with fewer groups there are more.
+//! With g = ah + 1 groups there is one wire between any two; with fewer groups there are more. Parallel local wires have
+//! consecutive ports. Groups of unequal size ([`unequal`]) are a network of tables.
 //!
 //! The bisection separates the first half of the groups, as they are numbered, from the rest (which has one group more
 //! if g is odd), and counts the wires between them.
 
 mod spec;
+mod unequal;
 mod wiring;
+
+use std::sync::Arc;
 
 use units::{KeyError, NodeId, PortId, RouterId};
 
@@ -25,6 +29,17 @@ pub use spec::{Arrangement, DragonflySpec, GroupKind};
 /// Dragonfly.
 pub type Dragonfly = Groups;
 
+/// Builds the network of a dragonfly's keys.
+///
+/// # Errors
+/// As [`Dragonfly::new`], and if groups of unequal size do not fit the other keys.
+pub fn build(spec: &DragonflySpec) -> Result<Arc<dyn Topology>, KeyError> {
+    match &spec.group_sizes {
+        Some(sizes) => unequal::build(spec, sizes),
+        None => Ok(Arc::new(Dragonfly::new(spec)?)),
+    }
+}
+
 impl Dragonfly {
     /// Builds a dragonfly.
     ///
@@ -34,6 +49,7 @@ impl Dragonfly {
         let size = GroupsSize::new(spec)?;
         let group = GroupNetwork::new(spec, size.a)?;
         let local: u64 = group.dims().iter().map(|&routers| u64::from(routers) - 1).sum();
+        let local = local * u64::from(group.wires());
         let ports = u64::from(size.p) + local + u64::from(size.h);
         if ports > u64::from(MAX_PORTS) {
             let message = format!("a router would have {ports} ports; at most {MAX_PORTS} are allowed");
@@ -47,7 +63,7 @@ impl Dragonfly {
             );
             return Err(KeyError::new("h", message));
         }
-        Ok(Self::of(size, group, wiring::wires(size, spec.arrangement, spec.renumber_groups)))
+        Ok(Self::of(size, group, wiring::wires(size, spec)))
     }
 
     /// Iterates over the routers wired to a router.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::KeyError;
+use units::{KeyError, counted};
 
 use crate::shorthand::{Settings, short};
 use crate::views::{GroupNetwork, GroupsSize};
@@ -28,6 +28,20 @@ pub struct DragonflySpec {
     #[schemars(range(min = 2, max = 16777216))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub g: Option<u64>,
+    /// Number of wires between any two groups, spread evenly over the routers of a group. Further global ports are
+    /// unconnected. Default: as many as the global ports allow, so that two pairs of groups differ by one wire at most.
+    #[schemars(range(min = 1, max = 16777216))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub global_wires: Option<u64>,
+    /// Number of parallel wires between two routers of a group.
+    #[schemars(range(min = 1, max = 65533))]
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub local_wires: u64,
+    /// Number of routers of each group, which are full meshes, instead of `a` and `g`. Requires `p` and `global_wires`.
+    /// If the numbers differ, routings and patterns by groups do not fit.
+    #[schemars(length(min = 2, max = 4096), inner(range(min = 1, max = 4095)), extend("x-example" = "[4, 4, 2]"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_sizes: Option<Vec<u64>>,
     /// Assignment of a group's global ports to the other groups.
     #[serde(default)]
     pub arrangement: Arrangement,
@@ -45,6 +59,14 @@ pub struct DragonflySpec {
     pub renumber_groups: Option<u64>,
 }
 
+fn one() -> u64 {
+    1
+}
+
+fn is_one(wires: &u64) -> bool {
+    *wires == 1
+}
+
 /// Network between the routers of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -58,7 +80,19 @@ pub enum GroupKind {
 
 impl DragonflySpec {
     /// Keys of the shorthand.
-    const KEYS: [&'static str; 8] = ["h", "p", "a", "g", "arrangement", "group", "group_dims", "renumber_groups"];
+    const KEYS: [&'static str; 11] = [
+        "h",
+        "p",
+        "a",
+        "g",
+        "global_wires",
+        "local_wires",
+        "group_sizes",
+        "arrangement",
+        "group",
+        "group_dims",
+        "renumber_groups",
+    ];
 
     /// Returns a balanced dragonfly of full scale: p = h, a = 2h, g = ah + 1.
     pub fn balanced(h: u64) -> Self {
@@ -67,6 +101,9 @@ impl DragonflySpec {
             a: None,
             h,
             g: None,
+            global_wires: None,
+            local_wires: one(),
+            group_sizes: None,
             arrangement: Arrangement::default(),
             group: GroupKind::default(),
             group_dims: None,
@@ -90,6 +127,9 @@ impl DragonflySpec {
             a: number("a")?,
             h: settings.number("h")?,
             g: number("g")?,
+            global_wires: number("global_wires")?,
+            local_wires: settings.number_or("local_wires", one())?,
+            group_sizes: settings.text("group_sizes").map(|_| settings.numbers("group_sizes")).transpose()?,
             arrangement: settings.named("arrangement")?.unwrap_or_default(),
             group: settings.named("group")?.unwrap_or_default(),
             group_dims: dims,
@@ -124,12 +164,14 @@ impl GroupsSize {
         let h = in_range("h", spec.h, 1, limit)?;
         let a = in_range("a", spec.a.unwrap_or(2 * spec.h), 1, u64::from(MAX_ROUTERS))?;
         let p = in_range("p", spec.p.unwrap_or(spec.h), 1, limit)?;
-        let full = u64::from(a) * u64::from(h) + 1;
+        let each = in_range("global_wires", spec.global_wires.unwrap_or(1), 1, u64::from(a) * u64::from(h))?;
+        let full = u64::from(a) * u64::from(h) / u64::from(each) + 1;
         let wanted = spec.g.unwrap_or(full);
         if !(2..=full).contains(&wanted) {
             let message = format!(
                 "`g` is {wanted}; 2 to {full} groups are allowed: the {a} routers of a group, \
-                 with {h} global ports each, have wires to {} others",
+                 with {h} global ports each, have {} to {} others",
+                counted(each.into(), ["wire", "wires"]),
                 full - 1
             );
             return Err(KeyError::new("g", message));
@@ -146,18 +188,25 @@ impl GroupsSize {
 impl GroupNetwork {
     /// Builds the network of `a` routers from its spec.
     pub(super) fn new(spec: &DragonflySpec, a: u32) -> Result<Self, KeyError> {
+        let wires = match spec.local_wires {
+            wires if (1..=u64::from(MAX_PORTS)).contains(&wires) => wires as u16,
+            wires => {
+                let message = format!("`local_wires` is {wires}; 1 to {MAX_PORTS} are allowed");
+                return Err(KeyError::new("local_wires", message));
+            }
+        };
         let error = |message: String| Err(KeyError::new("group_dims", message));
         match (spec.group, spec.group_dims) {
-            (GroupKind::FullMesh, None) => Ok(Self { dims: [a, 1] }),
+            (GroupKind::FullMesh, None) => Ok(Self { dims: [a, 1], wires }),
             (GroupKind::FullMesh, Some(_)) => {
                 error("`group_dims` goes with group = \"flattened-butterfly\"; a full mesh has no dimensions".into())
             }
             (GroupKind::FlattenedButterfly, None) => {
                 let rows = (1..=a.isqrt()).rev().find(|rows| a.is_multiple_of(*rows)).unwrap_or(1);
-                Ok(Self { dims: [a / rows, rows] })
+                Ok(Self { dims: [a / rows, rows], wires })
             }
             (GroupKind::FlattenedButterfly, Some([x, y])) if x.checked_mul(y) == Some(u64::from(a)) => {
-                Ok(Self { dims: [x as u32, y as u32] })
+                Ok(Self { dims: [x as u32, y as u32], wires })
             }
             (GroupKind::FlattenedButterfly, Some([x, y])) => {
                 error(format!("`group_dims` is [{x}, {y}]; their product must be the {a} routers of a group"))
