@@ -84,7 +84,7 @@ mod tests {
     fn a_sweep_checks_each_routing_once_side_by_side_too() {
         // Would catch points that check anew, or that take another routing's verdict for theirs.
         let (proofs, checks) = (Proofs::default(), AtomicU32::new(0));
-        let topology = NetworkSpec { topology: TopologySpec::Torus(GridSpec::new(&[8], 1)), planes: 1 };
+        let topology = NetworkSpec::from(TopologySpec::Torus(GridSpec::new(&[8], 1)));
         let verdict = |vc_rule: VcRule| {
             let routing = RoutingSpec::ShortestPath(ShortestPathSpec { vc_rule, ..ShortestPathSpec::default() });
             proofs.verdict((topology.clone(), Some(routing), None), || {

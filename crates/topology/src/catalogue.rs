@@ -5,7 +5,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use units::KeyError;
 
 use crate::families::dragonfly::{self, DragonflySpec};
@@ -16,6 +18,7 @@ use crate::families::flat::{Flat, FlatSpec};
 use crate::families::hyperx::{HyperX, HyperXSpec};
 use crate::families::jellyfish::{Jellyfish, JellyfishSpec};
 use crate::families::leaf_spine::{LeafSpine, LeafSpineSpec};
+use crate::families::multiplied::{self, Multiple, Multiples, multiply};
 use crate::families::planes::{MAX_PLANES, Planes};
 use crate::families::polarfly::{PolarFly, PolarFlySpec};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
@@ -248,19 +251,30 @@ impl TopologySpec {
     }
 }
 
-/// Network: a topology in one or several planes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Network: a topology in one or several planes, with all or other numbers of its wires.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NetworkSpec {
     /// The topology of a plane.
     #[serde(flatten)]
     pub topology: TopologySpec,
     /// Number of planes: disjoint copies of the topology, each with every node on it.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(skip_serializing_if = "is_one")]
     pub planes: u32,
+    /// Multiples of the numbers of wires, by class. Kinds that have a key `wires` say the numbers there.
+    #[serde(skip_serializing_if = "Multiples::is_empty")]
+    pub wires: Multiples,
 }
 
-fn one() -> u32 {
-    1
+impl<'de> Deserialize<'de> for NetworkSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut keys = serde_json::Map::deserialize(deserializer)?;
+        let planes = keys.remove("planes").map_or(Ok(1), serde_json::from_value).map_err(D::Error::custom)?;
+        // Some kinds have their own key of this name, with numbers.
+        let multiples = keys.get("wires").is_some_and(Value::is_object).then(|| keys.remove("wires")).flatten();
+        let wires = multiples.map_or_else(|| Ok(Multiples::new()), serde_json::from_value).map_err(D::Error::custom)?;
+        let topology = serde_json::from_value(Value::Object(keys)).map_err(D::Error::custom)?;
+        Ok(Self { topology, planes, wires })
+    }
 }
 
 fn is_one(planes: &u32) -> bool {
@@ -270,19 +284,20 @@ fn is_one(planes: &u32) -> bool {
 impl From<TopologySpec> for NetworkSpec {
     /// Makes a network of one plane.
     fn from(topology: TopologySpec) -> Self {
-        Self { topology, planes: 1 }
+        Self { topology, planes: 1, wires: Multiples::new() }
     }
 }
 
 impl NetworkSpec {
     /// Builds the network, as [`TopologySpec::build`]. Fails at `planes` if the network cannot have that number of
-    /// planes.
+    /// planes, and at `wires` if it cannot have those numbers of wires.
     pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
         self.of_plane(self.topology.build(base)?)
     }
 
-    /// Builds the network from one of its planes. Fails at `planes` if the network cannot have that number of planes.
+    /// Builds the network from one of its planes, without multiples of wires. Fails as [`Self::build`] does.
     pub fn of_plane(&self, plane: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, KeyError> {
+        let plane = multiply(plane, &self.wires)?;
         match (self.planes, &self.topology) {
             (1, _) => Ok(plane),
             (_, TopologySpec::Flat(_)) => Err(KeyError::new(
@@ -294,7 +309,7 @@ impl NetworkSpec {
     }
 }
 
-/// Adds `planes` to the keys of each topology that has routers.
+/// Adds `planes` to the keys of each topology that has routers, and `wires` if it has no own key of that name.
 impl JsonSchema for NetworkSpec {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "NetworkSpec".into()
@@ -310,32 +325,56 @@ impl JsonSchema for NetworkSpec {
             "maximum": MAX_PLANES,
             "default": 1
         });
+        let wires = json_schema!({
+            "description": "Multiples of the number of wires, by class of channels: 2 doubles each wire of the class, 0.5 removes every \
+                            second. Levels and groups of nodes are kept, and shortest paths are the default elsewhere.",
+            "type": "object",
+            "additionalProperties": { "type": "number", "exclusiveMinimum": 0, "maximum": 4096 },
+            "default": {},
+            "x-example": "{ global = 2 }"
+        });
         let kinds = schema.get_mut("oneOf").and_then(serde_json::Value::as_array_mut);
         for kind in kinds.into_iter().flatten().filter(|kind| kind["properties"]["kind"]["const"] != Flat::KIND) {
             kind["properties"]["planes"] = planes.clone().to_value();
+            if kind["properties"]["wires"].is_null() {
+                kind["properties"]["wires"] = wires.clone().to_value();
+            }
         }
         schema
     }
 }
 
-/// Reads the shorthand of a topology. Several planes are written as a setting `planes=N`.
+/// Reads the shorthand of a topology. Several planes are written as a setting `planes=N`, and multiples of wires as
+/// `wires.CLASS=N`.
 impl FromStr for NetworkSpec {
     type Err = KeyError;
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
-        let is_planes = |setting: &&str| setting.split('=').next().is_some_and(|key| key.trim() == "planes");
-        let (own, others): (Vec<&str>, Vec<&str>) = settings.split(',').partition(is_planes);
-        let planes = match own[..] {
-            [] => 1,
-            [only] => {
-                let number = Settings::read(only, &["planes"])?.number("planes")?;
-                u32::try_from(number).unwrap_or(u32::MAX)
+        let key = |setting: &str| setting.split('=').next().unwrap_or("").trim().to_owned();
+        let is_own = |setting: &&str| key(setting) == "planes" || key(setting).starts_with("wires.");
+        let (own, others): (Vec<&str>, Vec<&str>) = settings.split(',').partition(is_own);
+        let topology: TopologySpec =
+            if own.is_empty() { text.parse()? } else { format!("{kind}:{}", others.join(",")).parse()? };
+        let mut made = Self::from(topology);
+        let mut is_given = false;
+        for setting in own {
+            if let Some((class, number)) =
+                setting.trim().strip_prefix("wires.").map(|rest| rest.split_once('=').unwrap_or((rest, "")))
+            {
+                let multiple = number.trim().parse().ok().and_then(Multiple::new);
+                let multiple = multiple.ok_or_else(|| KeyError::new("wires", multiplied::refused(number)))?;
+                if made.wires.insert(class.trim().to_owned(), multiple).is_some() {
+                    return Err(KeyError::new("wires", format!("`wires.{}` is given twice", short(class.trim()))));
+                }
+            } else if std::mem::replace(&mut is_given, true) {
+                return Err(KeyError::new("planes", "`planes` is given twice"));
+            } else {
+                let number = Settings::read(setting, &["planes"])?.number("planes")?;
+                made.planes = u32::try_from(number).unwrap_or(u32::MAX);
             }
-            _ => return Err(KeyError::new("planes", "`planes` is given twice")),
-        };
-        let topology = if own.is_empty() { text.parse()? } else { format!("{kind}:{}", others.join(",")).parse()? };
-        Ok(Self { topology, planes })
+        }
+        Ok(made)
     }
 }
 

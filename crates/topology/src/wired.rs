@@ -95,6 +95,14 @@ impl<S> Wired<S> {
         Ok(Self { shape, wires, distances, diameter })
     }
 
+    /// Copies a topology of one plane with `counts` ports in place of each port, by router and port: parallel wires, or
+    /// none. Requires equal numbers for the two ends of a wire, 1 for nodes, and the limits of tables.
+    pub(crate) fn expanded(shape: S, topology: &dyn Topology, counts: &[Vec<u32>]) -> Result<Self, Apart> {
+        let wires = Wires::expanded(topology, counts);
+        let (distances, diameter) = wires.measure()?;
+        Ok(Self { shape, wires, distances, diameter })
+    }
+
     /// Takes the ports and classes of a topology without a [`Difference`].
     pub(crate) fn take_ports(&mut self, other: &dyn Topology) {
         self.wires = Wires::of(other);
@@ -239,6 +247,31 @@ impl Wires {
         }
         let attachments = (0..topology.nodes()).map(|node| topology.attachment(NodeId(node))).collect();
         Self { first, endpoints, classes, attachments }
+    }
+
+    /// Lists the wires of a topology with `counts` ports in place of each port.
+    fn expanded(topology: &dyn Topology, counts: &[Vec<u32>]) -> Self {
+        let mut plain = Self::of(topology);
+        // First new port of a router in place of an old one.
+        let new = |router: RouterId, port: PortId| counts[router.index()][..port.index()].iter().sum::<u32>() as u16;
+        let mut made = Self { first: vec![0], endpoints: Vec::new(), classes: Vec::new(), attachments: Vec::new() };
+        for (router, of_router) in (0..).map(RouterId).zip(counts) {
+            for (port, &count) in (0..).map(PortId).zip(of_router) {
+                let place = plain.place(router, port);
+                let copy = |copy: u16| match plain.endpoints[place] {
+                    Endpoint::Router(next, far) => Endpoint::Router(next, PortId(new(next, far) + copy)),
+                    end => end,
+                };
+                made.endpoints.extend((0..count as u16).map(copy));
+                made.classes.extend((0..count).map(|_| plain.classes[place]));
+            }
+            made.first.push(made.endpoints.len() as u32);
+        }
+        for (router, port) in &mut plain.attachments {
+            *port = PortId(new(*router, *port));
+        }
+        made.attachments = plain.attachments;
+        made
     }
 
     fn connect(&mut self, [one, other]: [(RouterId, PortId); 2], class: ChannelClass) {

@@ -10,6 +10,7 @@ mod fat_tree;
 mod file;
 mod grid;
 mod hyperx;
+mod multiplied;
 mod planes;
 mod wired;
 mod xgft;

@@ -24,7 +24,7 @@ const NETWORKS: [&str; 8] = [
 
 fn planes(shorthand: &str, planes: u32) -> std::sync::Arc<dyn Topology> {
     let topology = shorthand.parse::<TopologySpec>().unwrap();
-    NetworkSpec { topology, planes }.build(Path::new(".")).unwrap()
+    NetworkSpec { planes, ..topology.into() }.build(Path::new(".")).unwrap()
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn planes_are_a_key_of_every_topology_but_the_flat_one() {
     }
     let unknown = json!({"kind": "torus", "dims": [4], "planes": 2, "plains": 2});
     assert!(serde_json::from_value::<NetworkSpec>(unknown).is_err());
-    let huge = NetworkSpec { topology: "fat-tree:k=2,n=20".parse().unwrap(), planes: 16 };
+    let huge = NetworkSpec { planes: 16, ..NetworkSpec::from("fat-tree:k=2,n=20".parse::<TopologySpec>().unwrap()) };
     assert_eq!(huge.build(Path::new(".")).unwrap_err().key, "planes");
 }
 

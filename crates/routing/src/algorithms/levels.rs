@@ -6,9 +6,9 @@
 //! may be longer than the distance, which also counts paths that go up again.
 //!
 //! D-mod-K: the candidates of a hop are ordered by wire, then by router: the first wire to each of the next routers, in
-//! the order of their numbers, then the second. The destination's number, divided by s, modulo the number of candidates,
-//! names one of them. Here s is the number of routers of the level that are above one leaf: the product of the numbers of
-//! parents on the way up. In a tree this is the rule of `Hierarchy::destination_port`.
+//! the order of their numbers, then the second. The destination's number, divided by s, modulo the number of
+//! candidates, names one of them. Here s is the number of routers of the level that are above one leaf: the product of
+//! the numbers of parents on the way up. In a tree this is the rule of `Hierarchy::destination_port`.
 
 use topology::Topology;
 use topology::views::Levels as LevelsView;

@@ -8,6 +8,7 @@ pub mod flat;
 pub mod hyperx;
 pub mod jellyfish;
 pub mod leaf_spine;
+pub mod multiplied;
 pub mod planes;
 pub mod polarfly;
 pub mod single_switch;

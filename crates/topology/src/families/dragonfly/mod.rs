@@ -7,8 +7,8 @@
 //! - Ports 0 to p-1 of a router lead to its nodes, the next to the routers of its group (`GroupNetwork`), the last h to
 //!   other groups (`wiring`). Global port m of router x of a group is the group's global port `x h + m`.
 //!
-//! With g = ah + 1 groups there is one wire between any two; with fewer groups there are more. Parallel local wires have
-//! consecutive ports. Groups of unequal size ([`unequal`]) are a network of tables.
+//! With g = ah + 1 groups there is one wire between any two; with fewer groups there are more. Parallel local wires
+//! have consecutive ports. Groups of unequal size ([`unequal`]) are a network of tables.
 //!
 //! The bisection separates the first half of the groups, as they are numbered, from the rest (which has one group more
 //! if g is odd), and counts the wires between them.

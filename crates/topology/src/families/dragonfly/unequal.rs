@@ -1,8 +1,8 @@
 //! Dragonflies whose groups differ in their numbers of routers, as those of machines with groups for storage.
 //!
 //! Numbering: routers are numbered group by group, and node x is attached to port `x mod p` of router `x / p`. A
-//! router's ports to nodes are followed by those to the other routers of its group, in ascending order, and by its global
-//! ports. Any two groups are joined by K wires. The K (g-1) wires of a group are numbered by the other group, in
+//! router's ports to nodes are followed by those to the other routers of its group, in ascending order, and by its
+//! global ports. Any two groups are joined by K wires. The K (g-1) wires of a group are numbered by the other group, in
 //! ascending order, then from 0 to K-1, and spread over its a routers: wire w is at router `w a / (K (g-1))`.
 //!
 //! Distances are tables, and the closed forms by which dragonflies are routed do not hold. If all groups have equally

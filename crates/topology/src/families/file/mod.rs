@@ -20,8 +20,8 @@
 //! class is a word of letters, digits, `-` and `_` that starts with a letter and does not look like a count.
 //!
 //! Levels, groups or a grid become views ([`labels`]), so that routings and patterns for trees, dragonflies, tori and
-//! meshes fit. A network that is a dragonfly or a grid, apart from the order of ports, has the ports and classes of that
-//! family.
+//! meshes fit. A network that is a dragonfly or a grid, apart from the order of ports, has the ports and classes of
+//! that family.
 //!
 //! Every router must be reachable from every other. Distances are a table from breadth-first search, which limits the
 //! number of routers; no bisection is defined.
