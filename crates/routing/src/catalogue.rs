@@ -306,6 +306,8 @@ impl RoutingSpec {
             format!("takes detours, and no detour is useful in a tree, such as this {kind}")
         } else if self.takes_detours() {
             format!("takes detours by way of other routers, and a {kind} has none")
+        } else if self.view().is_some_and(|view| TopologySpec::kinds_with(view).any(|named| named == kind)) {
+            format!("is for a plain {kind}, and the wires of this one are other ones (`wires`, `twist`, `group_sizes`)")
         } else {
             let kinds = self.view().map_or_else(String::new, TopologySpec::names_with);
             format!("is for topologies of kind {kinds}, not {kind}")

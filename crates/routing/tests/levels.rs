@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{assert_near, build, check_all, loads, lopsided, network, shorthand};
 use routing::{Routing, RoutingSpec};
 use testkit::topology::edge_list;
 use topology::families::file::{FileTopology, Recognised};
-use topology::{Channels, Endpoint, Topology};
+use topology::{Channels, Endpoint, NetworkSpec, Topology};
 use units::{PortId, RouterId};
 
 fn spec(text: &str) -> RoutingSpec {
@@ -95,6 +96,28 @@ fn a_listed_dragonfly_has_the_routings_of_groups() {
         }
         assert_eq!(RoutingSpec::default_for(&*file), RoutingSpec::default_for(&*family));
     }
+}
+
+#[test]
+fn networks_with_other_wires_are_routed_by_what_is_left_of_their_views() {
+    // Would catch a default that does not fit, ports of the plain family, and a proof of another network.
+    for (text, default, fitting) in [
+        ("xgft:m=4x3x2,w=1x2x2,wires.up=2", "adaptive-up-down", &["\"d-mod-k\"", "\"random-up-down\""][..]),
+        ("fat-tree:k=4,n=2,wires.down=0.5", "adaptive-up-down", &["\"d-mod-k\""]),
+        ("dragonfly:p=1,a=3,h=1,g=4,wires.global=2", "shortest-path", &["\"valiant-node\"", "\"ugal-l\""]),
+        ("torus:4x3,wires.dim0=2", "shortest-path", &["\"valiant-node\""]),
+        ("torus:6x3,twist=0x0/3x0", "shortest-path", &["\"valiant-node\"", "\"up-down\""]),
+        ("dragonfly:h=4,p=1,global_wires=2,group_sizes=3x2x1", "shortest-path", &["\"ugal-l\"", "\"par\""]),
+    ] {
+        let network = text.parse::<NetworkSpec>().unwrap().build(Path::new(".")).unwrap();
+        let own = RoutingSpec::default_for(&*network);
+        assert_eq!(own.kind(), default, "{text}");
+        check_all(&*network, &*build(own, &*network));
+        fitting.iter().for_each(|kind| check_all(&*network, &*build(spec(kind), &*network)));
+    }
+    let twisted = "torus:6x3,twist=0x0/3x0".parse::<NetworkSpec>().unwrap().build(Path::new(".")).unwrap();
+    let error = spec("\"dimension-order\"").build(&*twisted).unwrap_err();
+    assert!(error.message.contains("is for a plain torus"), "{error}");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::ser::{Error as _, SerializeMap as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use units::KeyError;
 
@@ -18,12 +19,12 @@ use crate::families::flat::{Flat, FlatSpec};
 use crate::families::hyperx::{HyperX, HyperXSpec};
 use crate::families::jellyfish::{Jellyfish, JellyfishSpec};
 use crate::families::leaf_spine::{LeafSpine, LeafSpineSpec};
-use crate::families::multiplied::{self, Multiple, Multiples, multiply};
+use crate::families::multiplied::{self, KEY as WIRES, Multiple, Multiples, multiply};
 use crate::families::planes::{MAX_PLANES, Planes};
 use crate::families::polarfly::{PolarFly, PolarFlySpec};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use crate::families::slim_fly::{SlimFly, SlimFlySpec};
-use crate::families::torus::{GridSpec, Torus};
+use crate::families::torus::{self, GridSpec, Torus};
 use crate::families::xgft::{Xgft, XgftSpec};
 use crate::network::{Topology, View};
 use crate::shorthand::{Settings, short};
@@ -170,7 +171,7 @@ families! {
         example: "torus:8x8x8",
         views: &[View::Grid],
         routing: IN_ORDER,
-        build: |spec, _| Torus::new(spec),
+        build: |spec, _| torus::build(spec),
     }
     /// Grid of routers with edges.
     Mesh(GridSpec) = "mesh" {
@@ -252,17 +253,35 @@ impl TopologySpec {
 }
 
 /// Network: a topology in one or several planes, with all or other numbers of its wires.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkSpec {
     /// The topology of a plane.
-    #[serde(flatten)]
     pub topology: TopologySpec,
     /// Number of planes: disjoint copies of the topology, each with every node on it.
-    #[serde(skip_serializing_if = "is_one")]
     pub planes: u32,
-    /// Multiples of the numbers of wires, by class. Kinds that have a key `wires` say the numbers there.
-    #[serde(skip_serializing_if = "Multiples::is_empty")]
+    /// Multiples of the numbers of wires, by class. A kind's own key `wires`, which says numbers, then has its default.
     pub wires: Multiples,
+}
+
+/// Writes one table. Multiples take the place of a kind's own key `wires`.
+impl Serialize for NetworkSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let topology = serde_json::to_value(&self.topology).map_err(S::Error::custom)?;
+        let mut table = serializer.serialize_map(None)?;
+        let is_multiplied = !self.wires.is_empty();
+        for (key, value) in
+            topology.as_object().into_iter().flatten().filter(|(key, _)| !is_multiplied || *key != WIRES)
+        {
+            table.serialize_entry(key, value)?;
+        }
+        if self.planes != 1 {
+            table.serialize_entry("planes", &self.planes)?;
+        }
+        if is_multiplied {
+            table.serialize_entry(WIRES, &self.wires)?;
+        }
+        table.end()
+    }
 }
 
 impl<'de> Deserialize<'de> for NetworkSpec {
@@ -270,15 +289,11 @@ impl<'de> Deserialize<'de> for NetworkSpec {
         let mut keys = serde_json::Map::deserialize(deserializer)?;
         let planes = keys.remove("planes").map_or(Ok(1), serde_json::from_value).map_err(D::Error::custom)?;
         // Some kinds have their own key of this name, with numbers.
-        let multiples = keys.get("wires").is_some_and(Value::is_object).then(|| keys.remove("wires")).flatten();
+        let multiples = keys.get(WIRES).is_some_and(Value::is_object).then(|| keys.remove(WIRES)).flatten();
         let wires = multiples.map_or_else(|| Ok(Multiples::new()), serde_json::from_value).map_err(D::Error::custom)?;
         let topology = serde_json::from_value(Value::Object(keys)).map_err(D::Error::custom)?;
         Ok(Self { topology, planes, wires })
     }
-}
-
-fn is_one(planes: &u32) -> bool {
-    *planes == 1
 }
 
 impl From<TopologySpec> for NetworkSpec {
@@ -363,9 +378,9 @@ impl FromStr for NetworkSpec {
                 setting.trim().strip_prefix("wires.").map(|rest| rest.split_once('=').unwrap_or((rest, "")))
             {
                 let multiple = number.trim().parse().ok().and_then(Multiple::new);
-                let multiple = multiple.ok_or_else(|| KeyError::new("wires", multiplied::refused(number)))?;
+                let multiple = multiple.ok_or_else(|| KeyError::new(WIRES, multiplied::refused(number)))?;
                 if made.wires.insert(class.trim().to_owned(), multiple).is_some() {
-                    return Err(KeyError::new("wires", format!("`wires.{}` is given twice", short(class.trim()))));
+                    return Err(KeyError::new(WIRES, format!("`wires.{}` is given twice", short(class.trim()))));
                 }
             } else if std::mem::replace(&mut is_given, true) {
                 return Err(KeyError::new("planes", "`planes` is given twice"));
@@ -373,6 +388,9 @@ impl FromStr for NetworkSpec {
                 let number = Settings::read(setting, &["planes"])?.number("planes")?;
                 made.planes = u32::try_from(number).unwrap_or(u32::MAX);
             }
+        }
+        if !made.wires.is_empty() && others.iter().any(|setting| key(setting) == WIRES) {
+            return Err(KeyError::new(WIRES, "`wires` and `wires.CLASS` exclude each other"));
         }
         Ok(made)
     }

@@ -59,8 +59,17 @@ impl<'a> Settings<'a> {
 
     /// Returns a list of whole numbers separated by `x`, such as `8x8x8`.
     pub(crate) fn numbers(&self, key: &'static str) -> Result<Vec<u64>, KeyError> {
-        self.text(key).unwrap_or("").split('x').map(|text| number(key, text)).collect()
+        numbers(key, self.text(key).unwrap_or(""))
     }
+
+    /// Returns lists of whole numbers, separated by `/`, such as `0x0/4x0`.
+    pub(crate) fn rows(&self, key: &'static str) -> Result<Vec<Vec<u64>>, KeyError> {
+        self.text(key).unwrap_or("").split('/').map(|text| numbers(key, text)).collect()
+    }
+}
+
+fn numbers(key: &'static str, text: &str) -> Result<Vec<u64>, KeyError> {
+    text.split('x').map(|text| number(key, text)).collect()
 }
 
 fn number(key: &'static str, text: &str) -> Result<u64, KeyError> {

@@ -17,13 +17,13 @@ use units::{KeyError, PortId, RouterId};
 const FAMILIES: [(&str, &[&str]); 12] = [
     ("fat-tree:k=2,n=3", &["up"]),
     ("xgft:m=4x4x2,w=1x2x2,p=1x2x1,hosts=27", &["up"]),
-    ("leaf-spine:leaves=4,spines=3,nodes_per_leaf=2,wires=3", &["down"]),
+    ("leaf-spine:leaves=6,spines=4,nodes_per_leaf=2", &["down"]),
     ("dragonfly:p=1,a=4,h=2,g=5", &["local", "global"]),
     ("dragonfly:p=1,h=4,global_wires=2,group_sizes=4x3x2", &["local", "global"]),
     ("torus:4x3", &["dim0", "dim1"]),
     ("mesh:3x2x2", &["dim0", "dim1", "dim2"]),
-    ("hyperx:4x3,wires=1x2", &["dim0", "dim1"]),
-    ("dragonfly-plus:leaves=2,spines=2,groups=5,wires=2", &["local", "global"]),
+    ("hyperx:5x4", &["dim0", "dim1"]),
+    ("dragonfly-plus:leaves=4,spines=4,groups=5", &["local", "global"]),
     ("slim-fly:q=5", &["local", "global"]),
     ("polarfly:q=3", &["link"]),
     ("jellyfish:routers=12,degree=4", &["link"]),
@@ -84,10 +84,14 @@ fn a_multiple_scales_the_wires_of_its_class_exactly() {
 #[test]
 fn a_half_leaves_every_router_half_of_its_wires() {
     // Would catch wires that are all removed on one side of a network, and one of two parallel wires that is not.
+    let mut refused = Vec::new();
     for (text, classes) in FAMILIES {
         let plain = build(text).unwrap();
         for class in classes {
-            let Ok(made) = build(&format!("{text},wires.{class}=0.5")) else { continue };
+            let Ok(made) = build(&format!("{text},wires.{class}=0.5")) else {
+                refused.push(format!("{text} {class}"));
+                continue;
+            };
             check_topology(&*made);
             let number = plain.class_names().iter().position(|name| name == class).unwrap();
             let ((before, of_routers), (after, left)) = (counts(&*plain), counts(&*made));
@@ -98,9 +102,19 @@ fn a_half_leaves_every_router_half_of_its_wires() {
             }
         }
     }
+    // Networks fall apart whose routers have two wires of the class, of which one is left.
+    let expected = ["fat-tree:k=2,n=3 up", "xgft:m=4x4x2,w=1x2x2,p=1x2x1,hosts=27 up", "torus:4x3 dim0"];
+    assert_eq!(refused, expected);
     let single = build("leaf-spine:leaves=4,spines=3,nodes_per_leaf=2").unwrap();
-    let halved = build("leaf-spine:leaves=4,spines=3,nodes_per_leaf=2,wires=4,wires.up=0.25").unwrap();
+    let halved = build("xgft:m=2x4,w=1x3,p=1x4,wires.up=0.25").unwrap();
     assert_eq!(counts(&*halved), counts(&*single));
+    // Complete bipartite networks have halves that are not connected.
+    for text in
+        ["fat-tree:k=4,n=2", "fat-tree:k=8,n=2", "leaf-spine:leaves=6,spines=4,nodes_per_leaf=2", "torus:4x4,planes=2"]
+    {
+        let class = if text.starts_with("torus") { "dim1" } else { "up" };
+        build(&format!("{text},wires.{class}=0.5")).unwrap();
+    }
     let (even, _) = counts(&*build("hyperx:9x4,wires.dim0=0.5").unwrap());
     assert_eq!(even[2], 4 * 9 * 8 / 2);
 }
@@ -118,6 +132,10 @@ fn tables_and_shorthands_of_multiples_say_the_same() {
             "torus:4x4,planes=2,wires.dim0=0.25",
         ),
         (json!({"kind": "hyperx", "dims": [4], "wires": [2], "nodes_per_router": 1}), "hyperx:4,wires=2"),
+        (
+            json!({"kind": "hyperx", "dims": [8], "nodes_per_router": 1, "wires": {"dim0": 0.5}}),
+            "hyperx:8,wires.dim0=0.5",
+        ),
     ] {
         let read: NetworkSpec = serde_json::from_value(table.clone()).unwrap();
         assert_eq!(read, text.parse::<NetworkSpec>().unwrap());
@@ -139,6 +157,7 @@ fn what_cannot_be_multiplied_is_refused_at_the_key() {
         ("torus:4x4,wires.dim0=1.5", "`wires` has `1.5`; it is a whole number"),
         ("torus:4x4,wires.dim0", "`wires` has ``"),
         ("torus:4x4,wires.dim0=2,wires.dim0=2", "`wires.dim0` is given twice"),
+        ("hyperx:4x4,wires=2,wires.dim0=2", "exclude each other"),
         ("single-switch:4,wires.link=2", "a single-switch has no wires between routers"),
         ("fat-tree:k=2,n=2,wires.up=2,wires.down=3", "`wires` differs for"),
         ("mesh:4,wires.dim0=0.5", "`wires` leaves no path from router 0"),

@@ -14,4 +14,5 @@ pub mod polarfly;
 pub mod single_switch;
 pub mod slim_fly;
 pub mod torus;
+pub mod twisted;
 pub mod xgft;

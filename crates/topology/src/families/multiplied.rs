@@ -1,9 +1,10 @@
 //! Networks with another number of wires of some classes: `[topology] wires = { global = 2 }`.
 //!
-//! A whole multiple repeats each wire of a class, and the copies have consecutive ports. A half (0.5) leaves every router
-//! half of its wires of the class, rounded up or down: first one of every two parallel wires, then every second wire
-//! along closed walks over the others (an Euler partition). 0.25 halves twice, and so on. A wire whose directions have
-//! two classes, as `up` and `down`, belongs to both.
+//! A whole multiple repeats each wire of a class, and the copies have consecutive ports. A half (0.5) leaves every
+//! router half of its wires of the class, rounded up or down: first one of every two parallel wires, then every second
+//! wire along closed walks over the others (an Euler partition). 0.25 halves twice, and so on. Of several orders of the
+//! walks the first is taken that leaves the network connected. A wire whose directions have two classes, as `up` and
+//! `down`, belongs to both.
 //!
 //! Routers, nodes, classes and coordinates are those of the plain network. Levels and groups of nodes are kept, so that
 //! up and down routings fit on trees, and patterns by groups on dragonflies. Routings that know the ports of a grid or
@@ -19,9 +20,11 @@ use units::{KeyError, PortId, RouterId};
 use crate::network::{Topology, Views};
 use crate::shorthand::short;
 use crate::views::Levels;
-use crate::wired::{MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, Wired};
+use crate::wired::{Apart, MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, Wired};
 use crate::wires::{ChannelClass, Endpoint, MAX_PORTS};
 
+/// Number of orders of the closed walks that are tried until what is left is connected.
+const ORDERS: usize = 32;
 /// Key of the multiples.
 pub(crate) const KEY: &str = "wires";
 /// Largest multiple, and largest number of wires of which one is left.
@@ -99,20 +102,33 @@ pub(crate) fn multiply(plain: Arc<dyn Topology>, multiples: &Multiples) -> Resul
         ));
     }
     let multiples = by_class(&*plain, multiples)?;
-    let counts = counts(&*plain, &multiples)?;
+    let mut left = Err(Apart { from: RouterId(0), to: RouterId(0) });
+    for order in 0..ORDERS {
+        left = expanded(&plain, &counts(&*plain, &multiples, order)?)?;
+        if left.is_ok() {
+            break;
+        }
+    }
+    let made = left.map_err(|apart| {
+        KeyError::new(KEY, format!("`wires` leaves no path from router {} to router {}", apart.from, apart.to))
+    })?;
+    Ok(Arc::new(made))
+}
+
+/// Builds the network with a number of ports in place of each. Fails if it would be too large. The result is an error
+/// if it would not be connected.
+fn expanded(plain: &Arc<dyn Topology>, counts: &[Vec<u32>]) -> Result<Result<Wired<MultipliedShape>, Apart>, KeyError> {
     let ports = |router: u32| counts[router as usize].iter().map(|&count| u64::from(count)).sum::<u64>();
     let most = (0..plain.routers()).map(ports).max().unwrap_or(0);
     let all: u64 = (0..plain.routers()).map(ports).sum();
     if most > u64::from(MAX_PORTS) || all > u64::from(MAX_WIRED_PORTS) {
-        return refuse(format!(
+        let message = format!(
             "`wires` makes {all} ports in all and {most} of a router; {MAX_WIRED_PORTS} (2^20) and {MAX_PORTS} are allowed"
-        ));
+        );
+        return Err(KeyError::new(KEY, message));
     }
-    let shape = MultipliedShape { levels: levels(&*plain), plain: Arc::clone(&plain) };
-    let made = Wired::expanded(shape, &*plain, &counts).map_err(|apart| {
-        KeyError::new(KEY, format!("`wires` leaves no path from router {} to router {}", apart.from, apart.to))
-    })?;
-    Ok(Arc::new(made))
+    let shape = MultipliedShape { levels: levels(&**plain), plain: Arc::clone(plain) };
+    Ok(Wired::expanded(shape, &**plain, counts))
 }
 
 /// Returns the multiple of each class.
@@ -143,8 +159,9 @@ fn levels(plain: &dyn Topology) -> Option<Levels> {
     table.and_then(|levels| Levels::new(levels, plain).ok()).or_else(|| views.levels.cloned())
 }
 
-/// Returns the number of ports in place of each port, by router and port.
-fn counts(plain: &dyn Topology, multiples: &[Option<Multiple>]) -> Result<Vec<Vec<u32>>, KeyError> {
+/// Returns the number of ports in place of each port, by router and port. The `order` of the closed walks decides which
+/// wires are removed.
+fn counts(plain: &dyn Topology, multiples: &[Option<Multiple>], order: usize) -> Result<Vec<Vec<u32>>, KeyError> {
     let routers = (0..plain.routers()).map(RouterId);
     let mut counts: Vec<Vec<u32>> = routers.clone().map(|router| vec![1; usize::from(plain.ports(router))]).collect();
     // Wires to halve, by the number of times and the lower of the classes of their directions.
@@ -175,7 +192,7 @@ fn counts(plain: &dyn Topology, multiples: &[Option<Multiple>]) -> Result<Vec<Ve
     }
     for ((halvings, _), mut wires) in halved {
         for _ in 0..halvings {
-            let (kept, removed) = halves(plain.routers(), wires);
+            let (kept, removed) = halves(plain.routers(), wires, order);
             removed.into_iter().for_each(|wire| set(&mut counts, wire, 0));
             wires = kept;
         }
@@ -189,7 +206,7 @@ fn set(counts: &mut [Vec<u32>], wire: Wire, count: u32) {
 
 /// Divides wires into halves, so that every router has half of its wires in each, rounded up or down. One router of a
 /// part whose routers have even numbers of wires, and which has an odd number in all, has one more.
-fn halves(routers: u32, wires: Vec<Wire>) -> (Vec<Wire>, Vec<Wire>) {
+fn halves(routers: u32, wires: Vec<Wire>, order: usize) -> (Vec<Wire>, Vec<Wire>) {
     let (mut kept, mut removed) = (Vec::new(), Vec::new());
     // Two parallel wires are one of each half.
     let mut single: BTreeMap<[RouterId; 2], Wire> = BTreeMap::new();
@@ -215,6 +232,10 @@ fn halves(routers: u32, wires: Vec<Wire>) -> (Vec<Wire>, Vec<Wire>) {
     for (place, router) in odd.into_iter().enumerate() {
         at[router].push((single.len() + place, hub));
         at[hub].push((single.len() + place, router));
+    }
+    for (vertex, wires) in at.iter_mut().enumerate() {
+        let steps = (order * (vertex + 1)) % wires.len().max(1);
+        wires.rotate_left(steps);
     }
     let mut used = vec![false; single.len() + at[hub].len()];
     for start in (0..=hub).rev() {

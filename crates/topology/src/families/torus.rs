@@ -18,10 +18,13 @@
 //! "Bisection (band)width of product networks", IEEE TPDS 2014). There is no closed form if some dimensions wrap and
 //! others do not.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{KeyError, NodeId, PortId, RouterId, counted};
 
+use super::twisted::TwistedTorus;
 use crate::network::{Topology, Views};
 use crate::shorthand::Settings;
 use crate::views::Grid;
@@ -29,7 +32,7 @@ use crate::wires::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, product};
 
 /// Names of the channel classes, and of the coordinates from the third on. `MAX_NODES` leaves room for 24 dimensions.
 #[rustfmt::skip]
-const NAMES: [&str; 26] = [
+pub(super) const NAMES: [&str; 26] = [
     "injection", "ejection", "dim0", "dim1", "dim2", "dim3", "dim4", "dim5", "dim6", "dim7", "dim8", "dim9", "dim10",
     "dim11", "dim12", "dim13", "dim14", "dim15", "dim16", "dim17", "dim18", "dim19", "dim20", "dim21", "dim22",
     "dim23",
@@ -50,6 +53,15 @@ pub struct GridSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 24), extend("x-example" = "[true, false]"))]
     pub wrap: Option<Vec<bool>>,
+    /// Shifts of each dimension by the wrap of each: row d has, for each dimension, how much larger a coordinate becomes
+    /// at the wrap of dimension d. A dimension that is shifted shifts none itself. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        length(min = 1, max = 24),
+        inner(length(min = 1, max = 24), inner(range(min = 0, max = 4095))),
+        extend("x-example" = "[[0, 0, 4], [0, 0, 4], [0, 0, 0]]")
+    )]
+    pub twist: Option<Vec<Vec<u64>>>,
 }
 
 fn one() -> u64 {
@@ -59,12 +71,12 @@ fn one() -> u64 {
 impl GridSpec {
     /// Creates the spec of a grid with the default wraps of its kind.
     pub fn new(dims: &[u64], nodes_per_router: u64) -> Self {
-        Self { dims: dims.to_vec(), nodes_per_router, wrap: None }
+        Self { dims: dims.to_vec(), nodes_per_router, wrap: None, twist: None }
     }
 
-    /// Reads the shorthand `8x8x8`, `8x8x8,nodes_per_router=2` or `8x8x2,wrap=1x1x0`.
+    /// Reads the shorthand `8x8x8`, `8x8x8,nodes_per_router=2`, `8x8x2,wrap=1x1x0` or `8x4,twist=0x0/4x0`.
     pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
-        let settings = Settings::read(text, &["dims", "nodes_per_router", "wrap"])?;
+        let settings = Settings::read(text, &["dims", "nodes_per_router", "wrap", "twist"])?;
         let wraps = |numbers: Vec<u64>| match numbers.iter().find(|&&number| number > 1) {
             Some(number) => {
                 Err(KeyError::new("wrap", format!("`wrap` has {number}; it is 1 or 0 for each dimension, as 1x1x0")))
@@ -74,8 +86,21 @@ impl GridSpec {
         Ok(Self {
             dims: settings.numbers("dims")?,
             nodes_per_router: settings.number_or("nodes_per_router", one())?,
+            twist: settings.text("twist").map(|_| settings.rows("twist")).transpose()?,
             wrap: settings.text("wrap").map(|_| settings.numbers("wrap").and_then(wraps)).transpose()?,
         })
+    }
+}
+
+/// Builds a torus, which may be twisted.
+///
+/// # Errors
+/// As [`Torus::new`], and if the twist does not fit the grid.
+pub fn build(spec: &GridSpec) -> Result<Arc<dyn Topology>, KeyError> {
+    let plain = Torus::build("torus", spec, true)?;
+    match &spec.twist {
+        Some(twist) => Ok(Arc::new(TwistedTorus::twisted(&plain, twist)?)),
+        None => Ok(Arc::new(plain)),
     }
 }
 
@@ -83,14 +108,17 @@ impl GridSpec {
 pub type Torus = Grid;
 
 impl Torus {
-    /// Builds a torus. Fails if a dimension has fewer than 2 routers, if `wrap` does not have a value for each, or if
-    /// the torus would have more than `MAX_NODES` nodes or `MAX_PORTS` ports.
+    /// Builds a torus without its `twist`. Fails if a dimension has fewer than 2 routers, if `wrap` does not have a value
+    /// for each, or if the torus would have more than `MAX_NODES` nodes or `MAX_PORTS` ports.
     pub fn new(spec: &GridSpec) -> Result<Self, KeyError> {
         Self::build("torus", spec, true)
     }
 
-    /// Builds a mesh. Fails as [`Self::new`] does.
+    /// Builds a mesh. Fails as [`Self::new`] does, and if there is a `twist`.
     pub fn mesh(spec: &GridSpec) -> Result<Self, KeyError> {
+        if spec.twist.is_some() {
+            return Err(KeyError::new("twist", "`twist` shifts at the wraps of a torus; a mesh is not twisted"));
+        }
         Self::build("mesh", spec, false)
     }
 
