@@ -103,7 +103,9 @@ fn networks_with_other_wires_are_routed_by_what_is_left_of_their_views() {
     // Would catch a default that does not fit, ports of the plain family, and a proof of another network.
     for (text, default, fitting) in [
         ("xgft:m=4x3x2,w=1x2x2,wires.up=2", "adaptive-up-down", &["\"d-mod-k\"", "\"random-up-down\""][..]),
-        ("fat-tree:k=4,n=2,wires.down=0.5", "adaptive-up-down", &["\"d-mod-k\""]),
+        ("xgft:m=2x4,w=1x3,p=1x2,wires.down=0.5", "adaptive-up-down", &["\"d-mod-k\""]),
+        // Some leaves share no spine.
+        ("fat-tree:k=4,n=2,wires.down=0.5", "shortest-path", &["\"valiant-node\""]),
         ("dragonfly:p=1,a=3,h=1,g=4,wires.global=2", "shortest-path", &["\"valiant-node\"", "\"ugal-l\""]),
         ("torus:4x3,wires.dim0=2", "shortest-path", &["\"valiant-node\""]),
         ("torus:6x3,twist=0x0/3x0", "shortest-path", &["\"valiant-node\"", "\"up-down\""]),

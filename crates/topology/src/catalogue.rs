@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use units::KeyError;
 
-use crate::families::dragonfly::{self, DragonflySpec};
+use crate::families::dragonfly::{Dragonfly, DragonflySpec};
 use crate::families::dragonfly_plus::{DragonflyPlus, DragonflyPlusSpec};
 use crate::families::fat_tree::{FatTree, FatTreeSpec};
 use crate::families::file::{FileSpec, FileTopology};
@@ -24,7 +24,7 @@ use crate::families::planes::{MAX_PLANES, Planes};
 use crate::families::polarfly::{PolarFly, PolarFlySpec};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use crate::families::slim_fly::{SlimFly, SlimFlySpec};
-use crate::families::torus::{self, GridSpec, Torus};
+use crate::families::torus::{GridSpec, Torus};
 use crate::families::xgft::{Xgft, XgftSpec};
 use crate::network::{Topology, View};
 use crate::shorthand::{Settings, short};
@@ -164,14 +164,14 @@ families! {
         example: "dragonfly:h=4",
         views: &[View::Groups],
         routing: &[("kind", "minimal")],
-        build: |spec, _| dragonfly::build(spec),
+        build: |spec, _| Dragonfly::network(spec),
     }
     /// k-ary n-cube: a grid of routers that wraps in every dimension.
     Torus(GridSpec) = "torus" {
         example: "torus:8x8x8",
         views: &[View::Grid],
         routing: IN_ORDER,
-        build: |spec, _| torus::build(spec),
+        build: |spec, _| Torus::network(spec),
     }
     /// Grid of routers with edges.
     Mesh(GridSpec) = "mesh" {

@@ -3,11 +3,11 @@
 //! A whole multiple repeats each wire of a class, and the copies have consecutive ports. A half (0.5) leaves every
 //! router half of its wires of the class, rounded up or down: first one of every two parallel wires, then every second
 //! wire along closed walks over the others (an Euler partition). 0.25 halves twice, and so on. Of several orders of the
-//! walks the first is taken that leaves the network connected. A wire whose directions have two classes, as `up` and
-//! `down`, belongs to both.
+//! walks the first is taken that leaves the network connected, a tree by paths up and down if possible. A wire whose
+//! directions have two classes, as `up` and `down`, belongs to both.
 //!
-//! Routers, nodes, classes and coordinates are those of the plain network. Levels and groups of nodes are kept, so that
-//! up and down routings fit on trees, and patterns by groups on dragonflies. Routings that know the ports of a grid or
+//! Routers, nodes, classes and coordinates are those of the plain network. Groups of nodes are kept, and levels unless
+//! paths up and down no longer join all: so up and down routings fit on trees, and patterns by groups on dragonflies. Routings that know the ports of a grid or
 //! of a dragonfly do not fit. Distances are tables, which limits the number of routers.
 
 use std::collections::BTreeMap;
@@ -102,17 +102,33 @@ pub(crate) fn multiply(plain: Arc<dyn Topology>, multiples: &Multiples) -> Resul
         ));
     }
     let multiples = by_class(&*plain, multiples)?;
-    let mut left = Err(Apart { from: RouterId(0), to: RouterId(0) });
+    let mut first = None;
     for order in 0..ORDERS {
-        left = expanded(&plain, &counts(&*plain, &multiples, order)?)?;
-        if left.is_ok() {
+        let made = expanded(&plain, &counts(&*plain, &multiples, order)?)?;
+        if made.as_ref().is_ok_and(Wired::keeps_levels) {
+            first = Some(made);
             break;
         }
+        if !matches!(first, Some(Ok(_))) {
+            first = Some(made);
+        }
     }
-    let made = left.map_err(|apart| {
-        KeyError::new(KEY, format!("`wires` leaves no path from router {} to router {}", apart.from, apart.to))
-    })?;
-    Ok(Arc::new(made))
+    match first {
+        Some(Err(Apart { from, to })) => refuse(format!("`wires` leaves no path from router {from} to router {to}")),
+        Some(Ok(made)) if made.keeps_levels() => Ok(Arc::new(made)),
+        Some(Ok(mut made)) => {
+            made.shape.levels = None;
+            Ok(Arc::new(made))
+        }
+        None => Ok(plain),
+    }
+}
+
+impl Wired<MultipliedShape> {
+    /// Returns whether paths up and down still join all routers with nodes, if there are levels.
+    fn keeps_levels(&self) -> bool {
+        self.shape.levels.as_ref().is_none_or(|levels| levels.joins(self))
+    }
 }
 
 /// Builds the network with a number of ports in place of each. Fails if it would be too large. The result is an error

@@ -92,22 +92,22 @@ impl GridSpec {
     }
 }
 
-/// Builds a torus, which may be twisted.
-///
-/// # Errors
-/// As [`Torus::new`], and if the twist does not fit the grid.
-pub fn build(spec: &GridSpec) -> Result<Arc<dyn Topology>, KeyError> {
-    let plain = Torus::build("torus", spec, true)?;
-    match &spec.twist {
-        Some(twist) => Ok(Arc::new(TwistedTorus::twisted(&plain, twist)?)),
-        None => Ok(Arc::new(plain)),
-    }
-}
-
 /// k-ary n-cube: a torus or a mesh.
 pub type Torus = Grid;
 
 impl Torus {
+    /// Builds a torus, which may be twisted.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and if the twist does not fit the grid.
+    pub fn network(spec: &GridSpec) -> Result<Arc<dyn Topology>, KeyError> {
+        let plain = Self::new(spec)?;
+        match &spec.twist {
+            Some(twist) => Ok(Arc::new(TwistedTorus::twisted(&plain, twist)?)),
+            None => Ok(Arc::new(plain)),
+        }
+    }
+
     /// Builds a torus without its `twist`. Fails if a dimension has fewer than 2 routers, if `wrap` does not have a value
     /// for each, or if the torus would have more than `MAX_NODES` nodes or `MAX_PORTS` ports.
     pub fn new(spec: &GridSpec) -> Result<Self, KeyError> {

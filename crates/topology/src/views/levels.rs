@@ -41,6 +41,30 @@ impl Levels {
         Self::new(levels, topology)
     }
 
+    /// Returns whether a path up and then down leads from every router that has nodes to every other.
+    pub(crate) fn joins(&self, topology: &dyn Topology) -> bool {
+        let mut homes: Vec<RouterId> = (0..topology.nodes()).map(|node| topology.attachment(NodeId(node)).0).collect();
+        homes.dedup();
+        let joins_all = |from: RouterId| {
+            let mut reached = vec![false; topology.routers() as usize];
+            let mut found = vec![from];
+            // First all routers above, then all below these.
+            for goes_up in [true, false] {
+                let mut waiting = found.clone();
+                while let Some(at) = waiting.pop() {
+                    reached[at.index()] = true;
+                    let next = neighbours(topology, at).map(|(_, next)| next);
+                    let new =
+                        next.filter(|&next| (self.level(next) > self.level(at)) == goes_up && !reached[next.index()]);
+                    waiting.extend(new);
+                }
+                found = (0..topology.routers()).map(RouterId).filter(|router| reached[router.index()]).collect();
+            }
+            homes.iter().all(|home| reached[home.index()])
+        };
+        homes.iter().all(|&home| joins_all(home))
+    }
+
     /// Returns the level of a router.
     #[inline]
     pub fn level(&self, router: RouterId) -> u32 {

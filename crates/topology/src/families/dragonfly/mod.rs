@@ -29,19 +29,19 @@ pub use spec::{Arrangement, DragonflySpec, GroupKind};
 /// Dragonfly.
 pub type Dragonfly = Groups;
 
-/// Builds the network of a dragonfly's keys.
-///
-/// # Errors
-/// As [`Dragonfly::new`], and if groups of unequal size do not fit the other keys.
-pub fn build(spec: &DragonflySpec) -> Result<Arc<dyn Topology>, KeyError> {
-    match &spec.group_sizes {
-        Some(sizes) => unequal::build(spec, sizes),
-        None => Ok(Arc::new(Dragonfly::new(spec)?)),
-    }
-}
-
 impl Dragonfly {
-    /// Builds a dragonfly.
+    /// Builds the network of a dragonfly's keys.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and if groups of unequal size do not fit the other keys.
+    pub fn network(spec: &DragonflySpec) -> Result<Arc<dyn Topology>, KeyError> {
+        match &spec.group_sizes {
+            Some(sizes) => unequal::build(spec, sizes),
+            None => Ok(Arc::new(Self::new(spec)?)),
+        }
+    }
+
+    /// Builds a dragonfly of equal groups; `group_sizes` is not read.
     ///
     /// # Errors
     /// If a size is out of range, if there are more groups than global ports reach, or if `group_dims` does not fit.
