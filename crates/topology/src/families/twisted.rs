@@ -1,16 +1,16 @@
 //! Twisted tori: tori whose wraps shift other dimensions (Cámara, Moretó, Vallejo, Beivide, Miguel-Alonso, Martínez and
 //! Navaridas, "Twisted torus topologies for enhanced interconnection networks", IEEE TPDS 2010). Camarero, Martínez and
-//! Beivide ("Lattice graphs for high-scale interconnection topologies", IEEE TPDS 2015) show how they shorten tori whose
-//! sizes differ by a factor of 2. The slices k x k x 2k of TPU v4 are twisted so (Jouppi et al., ISCA 2023).
+//! Beivide ("Lattice graphs for high-scale interconnection topologies", IEEE TPDS 2015) show how they shorten tori of
+//! sizes that differ by a factor of 2. The slices k x k x 2k of TPU v4 are twisted so (Jouppi et al., ISCA 2023).
 //!
 //! Row d of the twist has the shifts of the wrap of dimension d: the plus wire of a router at the end of dimension d
 //! leads to the router at its beginning whose other coordinates are larger by the shifts, modulo the sizes. A dimension
 //! that is shifted shifts none itself, so that the network looks alike from every router.
 //!
 //! Routers and nodes are numbered as in a torus. Ports 2d and 2d + 1 of a router belong to dimension d, in the order in
-//! which the wires are listed: from router 0 on the plus wire of each. Distances are a table, which limits the number of
-//! routers; the 2a x a torus whose wrap of the second dimension shifts the first by a has the diameter a. Dimension order
-//! is no shortest path here, so that the network has no view of a grid.
+//! which the wires are listed: from router 0 on the plus wire of each. Distances are a table, which limits the number
+//! of routers. The 2a x a torus whose wrap of the second dimension shifts the first by a has the diameter a. Dimension
+//! order is no shortest path here, so that the network has no view of a grid.
 
 use units::{KeyError, RouterId};
 
