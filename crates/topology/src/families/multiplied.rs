@@ -8,8 +8,8 @@
 //!
 //! Routers, nodes, classes and coordinates are those of the plain network. Groups of nodes are kept, and levels unless
 //! paths up and down no longer join all: so up and down routings fit on trees, and patterns by groups on dragonflies.
-//! Routings that know the ports of a grid or of a dragonfly do not fit. Distances are tables, which limits the number of
-//! routers.
+//! Routings that know the ports of a grid or of a dragonfly do not fit. Distances are tables, which limits the number
+//! of routers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
