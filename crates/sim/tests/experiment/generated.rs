@@ -76,6 +76,9 @@ impl Case {
         if case.section.section == "workload.fanout" {
             table.insert("mean".to_owned(), 2.0.into());
         }
+        if case.section.section == "topology.wires" {
+            table.insert("up".to_owned(), 2.into());
+        }
         if !case.section.section.is_empty() {
             *case.table() = table;
         }
@@ -144,6 +147,7 @@ pub fn right_value(key: &KeyDoc) -> Value {
         "number" => range.first().map_or(0.5, |&least| least.max(0.5)).into(),
         "true or false" => true.into(),
         "list of whole number" => vec![Value::from(number); 2].into(),
+        "list of list of whole number" => vec![Value::from(vec![Value::from(number); 2]); 2].into(),
         "list of number" => vec![Value::from(0.5); 2].into(),
         "list of string" => vec![Value::from("name"); 2].into(),
         "list of size" => vec![Value::from("256 B"); 2].into(),
@@ -232,6 +236,9 @@ fn outside(key: &KeyDoc, range: &str) -> Vec<Value> {
     match key.value.as_str() {
         "whole number" => whole_numbers(min, max),
         "list of whole number" => whole_numbers(min, max).into_iter().map(|value| vec![value].into()).collect(),
+        "list of list of whole number" => {
+            whole_numbers(min, max).into_iter().map(|value| vec![Value::from(vec![value])].into()).collect()
+        }
         "number" => numbers(range, min, max).map(Value::from).collect(),
         "list of number" => numbers(range, min, max).map(|value| vec![Value::from(value)].into()).collect(),
         "time" => {
