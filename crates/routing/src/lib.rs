@@ -14,6 +14,7 @@ mod route;
 mod traffic;
 pub mod trees;
 mod walk;
+mod worst;
 
 pub use catalogue::RoutingSpec;
 pub use deadlock::{
@@ -31,3 +32,4 @@ pub use pair_paths::{PairPaths, PathFollower, Shares};
 pub use route::{Choice, Hop, PathOption, Probe, Representative, Route, RouteState, Routing};
 pub use traffic::{Demand, Demands, FlowSet, OutputLoads, RouterTraffic, Symmetry, Traffic};
 pub use walk::RoutingContractError;
+pub use worst::{WorstPermutation, WorstPermutationError, worst_permutation};

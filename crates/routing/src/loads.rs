@@ -216,15 +216,16 @@ fn gather(
 }
 
 /// Nodes that represent all destinations, with the number of nodes that each represents.
-struct Targets {
-    nodes: Vec<NodeId>,
-    counts: Vec<u32>,
+pub(crate) struct Targets {
+    pub nodes: Vec<NodeId>,
+    pub counts: Vec<u32>,
     /// By node, the index of its representative.
-    of_node: Vec<u32>,
+    pub of_node: Vec<u32>,
 }
 
 impl Targets {
-    fn new(topology: &dyn Topology, routing: &dyn Routing) -> Self {
+    /// Chooses the representatives: one of each router if the routing treats the nodes of a router alike.
+    pub fn new(topology: &dyn Topology, routing: &dyn Routing) -> Self {
         let all = (0..topology.nodes()).map(NodeId);
         if !routing.same_for_router() {
             let of_node: Vec<u32> = (0..topology.nodes()).collect();

@@ -35,6 +35,8 @@ impl<'a> PairPaths<'a> {
             paths: self,
             walk: Walk::new(&self.wiring, self.routing),
             starts: Vec::new(),
+            order: Vec::new(),
+            pending: Vec::new(),
             rank: Vec::new(),
             flow: Vec::new(),
             next: BinaryHeap::new(),
@@ -49,7 +51,10 @@ pub struct PathFollower<'a> {
     walk: Walk<'a>,
     /// Starts of packets: the source, the stop and the share of the source's packets.
     starts: Vec<(usize, u32, f64)>,
-    /// By stop, its position in topological order.
+    /// Stops in topological order.
+    order: Vec<u32>,
+    pending: Vec<u32>,
+    /// By stop, its position in this order.
     rank: Vec<u32>,
     /// By stop, the flow that has come to it.
     flow: Vec<f64>,
@@ -93,33 +98,12 @@ impl PathFollower<'_> {
 
     /// Ranks all stops in topological order.
     fn sort(&mut self) -> Result<(), RoutingContractError> {
-        let stops = self.walk.stops.len();
-        let mut pending = vec![0_u32; stops];
-        let onward = |step: &&Move| step.to != Move::DELIVERED;
-        for step in self.walk.all_moves().iter().filter(onward) {
-            pending[step.to as usize] += 1;
-        }
-        let mut ready: Vec<u32> = (0..stops as u32).filter(|&stop| pending[stop as usize] == 0).collect();
-        self.rank.clear();
-        self.rank.resize(stops, 0);
+        self.walk.sort(&mut self.order, &mut self.pending)?;
+        self.rank.resize(self.order.len(), 0);
+        (0..).zip(&self.order).for_each(|(rank, &stop)| self.rank[stop as usize] = rank);
         self.flow.clear();
-        self.flow.resize(stops, 0.0);
-        let mut done = 0;
-        while let Some(stop) = ready.pop() {
-            self.rank[stop as usize] = done;
-            done += 1;
-            for step in self.walk.moves(stop as usize).iter().filter(onward) {
-                pending[step.to as usize] -= 1;
-                if pending[step.to as usize] == 0 {
-                    ready.push(step.to);
-                }
-            }
-        }
-        if done as usize == stops {
-            return Ok(());
-        }
-        let stuck = pending.iter().position(|&pending| pending > 0).unwrap_or(0);
-        Err(self.walk.wanders(self.walk.stops[stuck].router))
+        self.flow.resize(self.order.len(), 0.0);
+        Ok(())
     }
 
     /// Moves the packets of one source on to their destination, each stop once, when all flows to it have come.

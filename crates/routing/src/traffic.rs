@@ -125,7 +125,8 @@ impl RouterTraffic {
 /// The promise: a router's output channels to routers are divided into orbits, all channels of an orbit carry equal
 /// loads, and their sum is the sum of the loads of the flow sets on the orbit, each times its `copies`. It holds if a
 /// group of automorphisms of topology and routing maps any destination to one of a set, and the orbits are the orbits
-/// of the group.
+/// of the group. `worst_permutation` relies on the orbits alone: all channels of an orbit have equal bandwidths, and
+/// permutations of the sources and of the destinations map the flows across one to the flows across another.
 pub struct Symmetry<'a> {
     /// Flows to follow.
     pub flows: Vec<FlowSet>,

@@ -269,6 +269,37 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Sorts all stops in topological order, the first ones first. `pending` is a buffer.
+    ///
+    /// # Errors
+    /// If packets can come back to a stop.
+    pub fn sort(&self, order: &mut Vec<u32>, pending: &mut Vec<u32>) -> Result<(), RoutingContractError> {
+        let stops = self.stops.len();
+        let onward = |step: &&Move| step.to != Move::DELIVERED;
+        pending.clear();
+        pending.resize(stops, 0);
+        for step in self.moves.iter().filter(onward) {
+            pending[step.to as usize] += 1;
+        }
+        order.clear();
+        order.extend((0..stops as u32).filter(|&stop| pending[stop as usize] == 0));
+        let mut done = 0;
+        while let Some(&stop) = order.get(done) {
+            done += 1;
+            for step in self.moves(stop as usize).iter().filter(onward) {
+                pending[step.to as usize] -= 1;
+                if pending[step.to as usize] == 0 {
+                    order.push(step.to);
+                }
+            }
+        }
+        if done == stops {
+            return Ok(());
+        }
+        let stuck = pending.iter().position(|&pending| pending > 0).unwrap_or(0);
+        Err(self.wanders(self.stops[stuck].router))
+    }
+
     fn expand(&mut self, stop: usize) -> Result<(), RoutingContractError> {
         let Stop { router, state, in_port, vc_class, routers, .. } = self.stops[stop];
         let first = self.moves.len() as u32;

@@ -16,4 +16,5 @@ mod shortest_path;
 mod table;
 mod trees;
 mod up_down;
+mod worst;
 mod xgft;

@@ -1,0 +1,341 @@
+//! Worst permutation: the one that loads a channel most (Towles and Dally, "Worst-case traffic for oblivious routing
+//! functions", SPAA 2002).
+//!
+//! Each node sends all its packets to one other node, and receives packets of one. The load of a channel is then the
+//! sum, over all pairs of the permutation, of the share of the pair's flow that crosses the channel. Its largest value
+//! is the weight of a maximum-weight matching between sources and destinations, and the worst permutation is the worst
+//! of the matchings of all channels. It is also the worst of all traffics in which no node sends or receives more than
+//! its injection link carries, since permutations are the corners of that set (Birkhoff).
+//!
+//! Nodes that the routing treats alike are one side of a transportation problem with their number as amount. One
+//! channel of each orbit of `Routing::symmetry` is searched. Channels are searched in the order of an upper bound, the
+//! sum over all destinations of the largest share from any source, until the bound of the next is below the best.
+//!
+//! Nodes that the matching of the worst channel leaves free are matched by the next worst channels in turn, as far as
+//! all shares fit in memory, and else in order. Loads of other channels can only approach that of the worst.
+//!
+//! An adaptive routing is followed with an even spread, as in `channel_loads`.
+
+mod columns;
+mod pairs;
+mod transportation;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use topology::Topology;
+use units::{ChannelId, NodeId};
+
+use crate::algorithms::planes::one_plane;
+use crate::loads::{RelativeCapacity, Report, Targets};
+use crate::walk::{RoutingContractError, Sources, Wiring};
+use crate::{Routing, Symmetry};
+use columns::{Columns, OUT};
+use pairs::{Flows, Matching, Pairs};
+use transportation::{Cell, UNIT};
+
+/// Largest number of shares that are held at a time: 128 MiB.
+const HELD: u64 = 1 << 23;
+
+/// Largest number of shares of all channels that are searched. About an hour.
+const SEARCHED: u64 = 1 << 33;
+
+/// Pieces into which the destinations are divided.
+const PIECES: usize = 16;
+
+/// Largest relative difference of loads that count as equal.
+const EQUAL: f64 = 1e-9;
+
+/// Part of the progress of the first pass over all flows.
+const SURVEY: f64 = 0.25;
+
+/// Permutation of the nodes that loads a channel most.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorstPermutation {
+    /// By node, the node to which it sends. A node that names itself does not send.
+    pub to: Vec<NodeId>,
+    /// Channel that is loaded most, relative to its bandwidth. In the first plane, if there are several. `None` if no
+    /// packets leave their router.
+    pub channel: Option<ChannelId>,
+    /// Load of that channel at offered load 1, in units of an injection link's bandwidth.
+    pub load: f64,
+}
+
+/// Reason why no worst permutation is found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorstPermutationError {
+    /// The routing breaks its contract, or the search was ended.
+    #[error(transparent)]
+    Contract(#[from] RoutingContractError),
+    /// Flows take too many paths.
+    #[error(
+        "{shares} shares of flows cross channels, and at most {SEARCHED} are searched: take fewer nodes, or a routing with \
+         fewer paths between two nodes"
+    )]
+    TooLarge {
+        /// Number of pairs of a channel and of a flow that crosses the channel.
+        shares: u64,
+    },
+}
+
+/// Returns the permutation that loads a channel most, relative to its bandwidth.
+///
+/// # Errors
+/// If the routing breaks its contract, if its flows take too many paths, or if the callback ends the search.
+pub fn worst_permutation(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    capacity: &RelativeCapacity<'_>,
+    report: &Report<'_>,
+) -> Result<WorstPermutation, WorstPermutationError> {
+    let (plane, own) = one_plane(topology, routing);
+    let search = Search::new(plane, own, report);
+    search.find(capacity)
+}
+
+/// What a survey of all flows tells of a channel.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    channel: ChannelId,
+    /// Number of flows that cross it, between groups of nodes.
+    shares: u64,
+    /// Number of channels that it represents.
+    copies: u64,
+    /// Upper bound on its load, divided by its bandwidth.
+    bound: f64,
+}
+
+struct Search<'a> {
+    routing: &'a dyn Routing,
+    wiring: Wiring,
+    sources: Sources,
+    targets: Targets,
+    nodes: u32,
+    report: &'a Report<'a>,
+}
+
+impl<'a> Search<'a> {
+    fn new(topology: &dyn Topology, routing: &'a dyn Routing, report: &'a Report<'a>) -> Self {
+        Self {
+            routing,
+            wiring: Wiring::new(topology),
+            sources: Sources::of(topology, routing),
+            targets: Targets::new(topology, routing),
+            nodes: topology.nodes(),
+            report,
+        }
+    }
+
+    fn find(&self, capacity: &RelativeCapacity<'_>) -> Result<WorstPermutation, WorstPermutationError> {
+        let candidates = self.survey(capacity)?;
+        let shares: u64 = candidates.iter().map(|candidate| candidate.shares).sum();
+        if shares > SEARCHED {
+            return Err(WorstPermutationError::TooLarge { shares });
+        }
+        let mut pairs = Pairs::new(self);
+        let Some(worst) = self.search(&candidates, capacity, &pairs)? else {
+            return Ok(WorstPermutation { to: pairs.in_order(), channel: None, load: 0.0 });
+        };
+        pairs.add(&worst.flows);
+        let all: u64 = candidates.iter().map(|candidate| candidate.shares * candidate.copies).sum();
+        if all <= HELD {
+            self.spread(&mut pairs, capacity)?;
+        }
+        Ok(WorstPermutation { to: pairs.in_order(), channel: Some(worst.channel), load: worst.load })
+    }
+
+    /// Returns the channels to search, those with the highest bounds first.
+    fn survey(&self, capacity: &RelativeCapacity<'_>) -> Result<Vec<Candidate>, RoutingContractError> {
+        let chosen = self.representatives();
+        let places = self.places(chosen.iter().map(|&(channel, _)| channel));
+        let make = || Survey {
+            counts: &self.targets.counts,
+            shares: vec![0; chosen.len()],
+            sums: vec![0.0; chosen.len()],
+            largest: vec![0.0; chosen.len()],
+            touched: Vec::new(),
+        };
+        let found = self.follow(&places, (0.0, SURVEY), &make)?;
+        let candidate = |(place, &(channel, copies)): (usize, &(ChannelId, u64))| {
+            let shares = found.iter().map(|piece| piece.shares[place]).sum();
+            let sum: f64 = found.iter().map(|piece| piece.sums[place]).sum();
+            Candidate { channel, shares, copies, bound: sum / capacity(channel) }
+        };
+        let mut candidates: Vec<Candidate> = chosen.iter().enumerate().map(candidate).collect();
+        candidates.retain(|candidate| candidate.shares > 0);
+        candidates.sort_by(|one, other| other.bound.total_cmp(&one.bound).then(one.channel.cmp(&other.channel)));
+        Ok(candidates)
+    }
+
+    /// Returns one channel of each orbit with the number of channels in the orbit. Without symmetry, returns all.
+    fn representatives(&self) -> Vec<(ChannelId, u64)> {
+        let Some(Symmetry { orbit, .. }) = self.routing.symmetry() else {
+            return self.wiring.between_routers().map(|(.., channel)| (channel, 1)).collect();
+        };
+        let mut orbits: Vec<Option<(ChannelId, u64)>> = Vec::new();
+        for (router, port, channel) in self.wiring.between_routers() {
+            let number = orbit(router, port) as usize;
+            orbits.resize(orbits.len().max(number + 1), None);
+            orbits[number].get_or_insert((channel, 0)).1 += 1;
+        }
+        orbits.into_iter().flatten().collect()
+    }
+
+    /// Searches the channels in order. Returns the matching that loads its channel most.
+    fn search(
+        &self,
+        candidates: &[Candidate],
+        capacity: &RelativeCapacity<'_>,
+        pairs: &Pairs,
+    ) -> Result<Option<Matching>, RoutingContractError> {
+        let (mut best, mut rest) = (None::<Matching>, candidates);
+        let part = |left: usize| SURVEY + (1.0 - SURVEY) * (1.0 - left as f64 / candidates.len() as f64);
+        while !rest.is_empty() {
+            let mut held = 0;
+            let fits = rest.iter().take_while(|candidate| {
+                held += candidate.shares;
+                held <= HELD
+            });
+            let (block, later) = rest.split_at(fits.count().max(1));
+            let channels: Vec<ChannelId> = block.iter().map(|candidate| candidate.channel).collect();
+            let cells = self.collect(&channels, (part(rest.len()), part(rest.len() - block.len() / 2)))?;
+            for (at, (candidate, cells)) in block.iter().zip(&cells).enumerate() {
+                let bar = best.as_ref().map_or(0.0, |best| best.utilisation * (1.0 + EQUAL));
+                if candidate.bound <= bar {
+                    return Ok(best);
+                }
+                let done = part(later.len() + (block.len() - at).div_ceil(2));
+                let goes_on = || (self.report)(done);
+                let found = pairs.matching((candidate.channel, cells), capacity, bar, &goes_on);
+                best = found.or(best);
+                self.go_on(done)?;
+            }
+            rest = later;
+        }
+        Ok(best)
+    }
+
+    /// Matches the nodes that are left, each time by the channel that they can load most, as long as a channel is loaded
+    /// above its bandwidth.
+    fn spread(&self, pairs: &mut Pairs, capacity: &RelativeCapacity<'_>) -> Result<(), RoutingContractError> {
+        let channels: Vec<ChannelId> = self.wiring.between_routers().map(|(.., channel)| channel).collect();
+        let cells = self.collect(&channels, (1.0, 1.0))?;
+        // A channel's largest load only falls as nodes are matched: the load of an earlier round is an upper bound, and a
+        // channel is the worst if it stays on top with the load of this round.
+        let mut heap: BinaryHeap<(u64, u32, Reverse<usize>)> =
+            (0..channels.len()).map(|place| (u64::MAX, 0, Reverse(place))).collect();
+        let mut flows: Vec<Flows> = vec![Flows::new(); channels.len()];
+        let mut round = 1;
+        while let Some((_, seen, Reverse(place))) = heap.pop() {
+            if seen == round {
+                pairs.add(&flows[place]);
+                round += 1;
+            }
+            let found = pairs.matching((channels[place], &cells[place]), capacity, 1.0 + EQUAL, &|| (self.report)(1.0));
+            self.go_on(1.0)?;
+            if let Some(found) = found {
+                heap.push(((found.utilisation * UNIT) as u64, round, Reverse(place)));
+                flows[place] = found.flows;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the shares of all flows that cross each of some channels.
+    fn collect(&self, channels: &[ChannelId], span: (f64, f64)) -> Result<Vec<Vec<Cell>>, RoutingContractError> {
+        let places = self.places(channels.iter().copied());
+        let pieces = self.follow(&places, span, &Collection::default)?;
+        let mut cells = vec![Vec::new(); channels.len()];
+        for piece in pieces {
+            piece.0.into_iter().for_each(|(place, cell)| cells[place as usize].push(cell));
+        }
+        Ok(cells)
+    }
+
+    /// Returns, by channel, its place in a list.
+    fn places(&self, channels: impl Iterator<Item = ChannelId>) -> Vec<u32> {
+        let mut places = vec![OUT; self.wiring.channels.count() as usize];
+        (0..).zip(channels).for_each(|(place, channel)| places[channel.index()] = place);
+        places
+    }
+
+    /// Follows the packets for all destinations, in fixed pieces, each with a visitor made by `make`. Reports progress
+    /// from one part to another.
+    fn follow<V: Visitor>(
+        &self,
+        places: &[u32],
+        (from, until): (f64, f64),
+        make: &(dyn Fn() -> V + Sync),
+    ) -> Result<Vec<V>, RoutingContractError> {
+        let (all, done) = (self.targets.nodes.len(), AtomicUsize::new(0));
+        let length = all.div_ceil(PIECES).max(1);
+        let piece = |piece: usize| {
+            let mut visitor = make();
+            let mut columns = Columns::new(&self.wiring, self.routing, &self.sources, places);
+            for target in (piece * length..all).take(length) {
+                columns.follow(self.targets.nodes[target], &mut |group, row| visitor.row(target, group, row))?;
+                visitor.end(target);
+                let part = (done.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64;
+                self.go_on(from + part * (until - from))?;
+            }
+            Ok(visitor)
+        };
+        workers::map(0..PIECES, piece).into_iter().collect()
+    }
+
+    fn go_on(&self, part: f64) -> Result<(), RoutingContractError> {
+        if (self.report)(part) { Ok(()) } else { Err(RoutingContractError::Stopped) }
+    }
+}
+
+/// Receiver of the shares of flows that cross channels.
+trait Visitor: Send {
+    /// Receives the shares of the flow from a group of sources to a target, by the places of channels.
+    fn row(&mut self, target: usize, group: usize, row: &[(u32, f64)]);
+    /// Ends a target.
+    fn end(&mut self, _target: usize) {}
+}
+
+/// Number of flows across each channel, and bounds on the loads of permutations.
+struct Survey<'a> {
+    /// By target, its number of nodes.
+    counts: &'a [u32],
+    shares: Vec<u64>,
+    sums: Vec<f64>,
+    /// Largest share of a flow to the current target.
+    largest: Vec<f64>,
+    /// Channels that are crossed by a flow to the current target.
+    touched: Vec<u32>,
+}
+
+impl Visitor for Survey<'_> {
+    fn row(&mut self, _target: usize, _group: usize, row: &[(u32, f64)]) {
+        for &(place, share) in row {
+            self.shares[place as usize] += 1;
+            let largest = &mut self.largest[place as usize];
+            if *largest == 0.0 {
+                self.touched.push(place);
+            }
+            *largest = largest.max(share);
+        }
+    }
+
+    fn end(&mut self, target: usize) {
+        let count = f64::from(self.counts[target]);
+        for place in self.touched.drain(..) {
+            self.sums[place as usize] += count * std::mem::take(&mut self.largest[place as usize]);
+        }
+    }
+}
+
+/// Shares by the places of channels.
+#[derive(Default)]
+struct Collection(Vec<(u32, Cell)>);
+
+impl Visitor for Collection {
+    fn row(&mut self, target: usize, group: usize, row: &[(u32, f64)]) {
+        let cell = |&(place, share): &(u32, f64)| (place, Cell { from: group as u32, to: target as u32, share });
+        self.0.extend(row.iter().map(cell));
+    }
+}
