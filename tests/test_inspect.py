@@ -164,6 +164,50 @@ def test_analyze_prints_every_class(cutthrough: Callable[..., Any], small: Path)
     assert loads["injection"] == pytest.approx(1.0)
 
 
+DRAGONFLY = """
+[topology]
+kind = "dragonfly"
+h = 2
+[link]
+bandwidth = "100 Gb/s"
+delay = "20 ns"
+[routing]
+kind = "minimal"
+[workload]
+kind = "traffic"
+load = 0.1
+"""
+
+
+def test_the_worst_permutation_is_a_pattern_with_the_bound_that_is_claimed(
+    cutthrough: Callable[..., Any], tmp_path: Path
+) -> None:
+    """By hand: the 8 nodes of a group share one wire. Catches a file that is not read back."""
+    (tmp_path / "dragonfly.toml").write_text(DRAGONFLY)
+    ran = cutthrough("analyze", tmp_path / "dragonfly.toml", "--worst", "--out", tmp_path, "--plots", "none")
+    assert ran.status == 0
+    assert "Worst permutation for minimal: bound 0.1250, 8 on router" in ran.out
+    pattern = ("--set", "workload.pattern.kind=matrix", "--set", "workload.pattern.path=worst-000.csv")
+    ran = cutthrough("analyze", tmp_path / "dragonfly.toml", *pattern, "--worst", "--json")
+    (point,) = json.loads(ran.out)["points"]
+    assert point["throughput_bound"] == pytest.approx(0.125)
+    assert point["worst_case"]["throughput_bound"] == pytest.approx(0.125)
+    assert (point["worst_case"]["class"], point["worst_case"]["senders"]) == ("global", 72)
+    refused = cutthrough("analyze", tmp_path / "dragonfly.toml", "--worst", "--set", "topology.kind=flat")
+    assert refused.status != 0
+
+
+def test_upgrades_are_printed_on_request(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """By hand: 8 nodes a wire, so that twice the global wires double the bound. Catches a class that is left out."""
+    (tmp_path / "dragonfly.toml").write_text(DRAGONFLY)
+    adversarial = ("--set", "workload.pattern=adversarial")
+    ran = cutthrough("analyze", tmp_path / "dragonfly.toml", *adversarial, "--upgrade")
+    assert ran.status == 0
+    assert ["global", "36", "0.2500", "+0.1250"] in [line.split() for line in ran.out.splitlines()]
+    assert "No single cable raises the bound: 9 channels are full" in ran.out
+    assert "more cables" not in cutthrough("analyze", tmp_path / "dragonfly.toml", *adversarial).out
+
+
 LAYOUT = ("--set", "layout.routers_per_rack=2", "--set", "layout.racks_per_row=4")
 
 

@@ -109,6 +109,11 @@ class Experiment:
 
         The loads are 64-bit floats: shares of the channels' own bandwidths, per unit of offered load.
         """
+    def worst_case(self, point: int, progress: Progress | None = None) -> tuple[str, bytes]:
+        """JSON: the permutation of the nodes that loads a channel most; and the partner of each node.
+
+        The partners are 32-bit numbers. Raises ExperimentError.
+        """
     def job_loads(self, point: int) -> list[bytes]:
         """The channel loads of each job of a point, as `analyze` has them, per unit of the load that the job offers.
 

@@ -14,13 +14,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import cutthrough._core as _core
 import cutthrough.display.notebooks as notebooks
+import cutthrough.files.atomic as atomic
 import cutthrough.runs.sweeps as sweeps
 from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
@@ -31,7 +33,7 @@ from cutthrough.keep.shares import points_of
 from cutthrough.runs.folder import Folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
 
     import pyarrow as pa
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
     from cutthrough.results import Results
     from cutthrough.runs.sweeps import Watcher
 
-__all__ = ["Analysis", "analyze", "check", "load", "run"]
+Found = TypeVar("Found")
+
+__all__ = ["Analysis", "WorstCase", "analyze", "check", "load", "run"]
 
 #: Greatest number of points at once, and of threads.
 MOST_WORKERS = 65_536
@@ -119,6 +123,7 @@ class Analysis(dict[str, Any]):
     - `binding_channels`: the channels that bound the throughput
     - `bandwidth_bound` and `credit_limited`: the bound without credits, and whether credits lower it
     - `design`: switches, ports and cables, with lengths if there is a `[layout]`, and sums if there is a `[cost]`
+    - `upgrades`: the bound if the cables of a class, or a single cable, are doubled
     - `exact`: whether all of the loads and bounds are exact
     - `loads_kind`: `exact`, `without_acknowledgements`, `upper_bound`, or `even_spread` for an adaptive routing
     """
@@ -157,11 +162,50 @@ class Analysis(dict[str, Any]):
             {"class": row["class"], "channels": row["channels"], **row[loads.quantity]} for row in loads.by_direction()
         ]
 
+    def worst_case(self, progress: _core.Progress | None = None) -> WorstCase:
+        """Searches the permutation of the nodes that loads a channel of the network most, whatever the workload.
+
+        Raises:
+            ExperimentError: The network has no channels, or its flows take too many paths.
+        """
+        experiment, index = self._place
+        return WorstCase(*experiment.worst_case(index, progress))
+
     def plot(self) -> Figure:
         """Draws heat maps of the channels' loads."""
         import cutthrough.plots as plots
 
         return plots.heat_maps(self.channel_loads())
+
+
+class WorstCase(dict[str, Any]):
+    """The permutation of the nodes that loads a channel most.
+
+    A mapping with these results:
+
+    - `routing`: kind of the routing whose paths are followed; for an adaptive one, the minimal routing
+    - `exact`: whether the routing is oblivious
+    - `throughput_bound`: a load
+    - `channel`, `class` and `load`: the channel that is loaded most
+    - `senders`: number of nodes that send
+    """
+
+    def __init__(self, described: str, partners: bytes) -> None:
+        super().__init__(json.loads(described))
+        #: By node, the node to which it sends. A node that names itself does not send.
+        self.partners = list(memoryview(partners).cast("I"))
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the permutation as a file for `pattern = { kind = "matrix", path = ... }`. Creates missing folders.
+
+        Returns:
+            The path.
+        """
+        target = Path(path)
+        rows = [f"{source},{to},1\n" for source, to in enumerate(self.partners) if source != to]
+        atomic.make_folder(target.parent)
+        atomic.write_alone(target, "".join(["from,to,weight\n", *rows]))
+        return target
 
 
 @checked
@@ -243,15 +287,28 @@ def analyze_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None 
         # The first of several seeds stands for all.
         keys = {key: value for key, value in point["keys"].items() if key not in {"workload.load", "seed"}}
         first.setdefault(json.dumps(keys, sort_keys=True), (keys, index))
-    found: list[Analysis] = []
+    calls = [functools.partial(Analysis, keys, experiment, index) for keys, index in first.values()]
+    return _watched(calls, watcher, "analyzing")
+
+
+def worst_cases(analyses: Sequence[Analysis], watcher: sweeps.Watcher | None = None) -> list[WorstCase]:
+    """Searches the worst permutation of each analysis; notifies a watcher about ten times a second."""
+    return _watched([analysis.worst_case for analysis in analyses], watcher, "searching")
+
+
+def _watched(
+    calls: Sequence[Callable[[_core.Progress], Found]], watcher: sweeps.Watcher | None, doing: str
+) -> list[Found]:
+    """Returns what the calls return. Each of them gets a progress, which is cancelled if the caller is interrupted."""
+    found: list[Found] = []
     with ThreadPoolExecutor(1, thread_name_prefix="analysis") as pool:
-        for keys, index in first.values():
+        for call in calls:
             progress = _core.Progress()
-            future = pool.submit(Analysis, keys, experiment, index, progress)
+            future = pool.submit(call, progress)
             try:
                 while wait([future], timeout=TICK_S).not_done:
                     if watcher is not None:
-                        watcher.update(len(found) + progress.fraction, len(first), "analyzing")
+                        watcher.update(len(found) + progress.fraction, len(calls), doing)
             except BaseException:
                 progress.cancel()
                 raise

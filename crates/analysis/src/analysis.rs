@@ -15,6 +15,7 @@ use crate::effort;
 use crate::loads::{LoadsKind, capacity, class_of, loads_of, of_class};
 use crate::path_sample;
 use crate::router_memory::{self, BufferSpan, RouterMemory};
+use crate::upgrade::{self, Upgrades};
 use crate::warnings::warnings;
 use ::network::{Feature, Network};
 use ::system::Progress;
@@ -52,6 +53,8 @@ pub struct Analysis {
     pub router_memory: Vec<RouterMemory>,
     /// Parts of the network, their cables' lengths, and their cost.
     pub design: Design,
+    /// Effects of doubling cables, with routes unchanged.
+    pub upgrades: Upgrades,
     /// Prediction of the model of load imbalance inside groups. Valiant-group routing on a dragonfly only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imbalance_model: Option<Imbalance>,
@@ -165,6 +168,7 @@ pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, Ke
         buffers: router_memory::spans(system),
         router_memory: router_memory::of(system),
         design: design::of(system, throughput_bound),
+        upgrades: upgrade::of(system, &loads),
         imbalance_model: imbalance(system),
         mapping: system.jobs.iter().find_map(|job| job.workload.mapping()),
         channel_loads: relative(&loads, &capacity),

@@ -13,7 +13,9 @@ mod path_sample;
 mod rank_messages;
 mod router_memory;
 mod starvation;
+mod upgrade;
 mod warnings;
+mod worst;
 
 pub use analysis::{
     Analysis, BindingChannel, CALLED_BACK, Check, ClassLoads, analyze, analyze_with, check, describe, job_loads, notes,
@@ -21,4 +23,6 @@ pub use analysis::{
 pub use design::{CableCount, CableLengths, CostSums, Design, SwitchCount};
 pub use loads::{LoadsKind, loads};
 pub use router_memory::{BufferSpan, RouterMemory};
+pub use upgrade::{CableUpgrade, ClassUpgrade, Upgrades};
 pub use warnings::{settle, unexplained, warnings};
+pub use worst::{WorstCase, worst_case};

@@ -199,6 +199,21 @@ impl Experiment {
         Ok((json!(analysis).to_string(), doubles(py, &analysis.channel_loads)))
     }
 
+    /// JSON: the permutation of the nodes that loads a channel most; and the partner of each node, as 32-bit numbers.
+    #[pyo3(signature = (point, progress = None))]
+    fn worst_case<'py>(
+        &self,
+        py: Python<'py>,
+        point: usize,
+        progress: Option<&Progress>,
+    ) -> PyResult<(String, Bound<'py, PyBytes>)> {
+        let progress = progress.map_or_else(sim::Progress::new, |progress| progress.inner.clone());
+        let own = progress.clone();
+        let work = move |experiment: &sim::Experiment, point: &Point| sim::worst_case_of_point(experiment, point, &own);
+        let found = self.watched(py, (point, &progress), work)?.map_err(|error| wrong(&error))?;
+        Ok((json!(found).to_string(), numbers(py, found.to.iter().map(|node| node.0), u32::to_ne_bytes)))
+    }
+
     /// The load of each channel of `Topology.channel_table` by job, as a fraction of the channel's bandwidth per unit
     /// of the load that the job offers, as 64-bit floats.
     fn job_loads<'py>(&self, py: Python<'py>, point: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {

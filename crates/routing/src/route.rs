@@ -301,7 +301,8 @@ pub trait Routing: Debug + Send + Sync {
     fn symmetry(&self) -> Option<Symmetry<'_>> {
         None
     }
-    /// Returns the oblivious routings between which an adaptive one chooses for each packet, if it does.
+    /// Returns the oblivious routings between which an adaptive one chooses for each packet, if it does. The direct one
+    /// is first.
     fn options(&self) -> Vec<Arc<dyn Routing>> {
         Vec::new()
     }

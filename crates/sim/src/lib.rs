@@ -7,8 +7,8 @@ mod point;
 mod routing_table;
 
 pub use ::analysis::{
-    Analysis, BindingChannel, BufferSpan, CableCount, Check, ClassLoads, CostSums, Design, LoadsKind, RouterMemory,
-    SwitchCount, analyze, check, loads, warnings,
+    Analysis, BindingChannel, BufferSpan, CableCount, CableUpgrade, Check, ClassLoads, ClassUpgrade, CostSums, Design,
+    LoadsKind, RouterMemory, SwitchCount, Upgrades, WorstCase, analyze, check, loads, warnings, worst_case,
 };
 pub use ::experiment::*;
 pub use ::network::{Machine, Network, Packets, Part, Sample, SourceWaits, traffic};
@@ -27,5 +27,8 @@ pub use measure::{
     PathClass, PhaseResult, PointResult, QueueSeries, RowResult, SeriesResult, StepsResult, TableResult,
     TimelineMessages, TimelinePath, TimelineResult, Warning, perfetto, result_schema,
 };
-pub use point::{PointError, analyze_point, check_point, job_loads_of_point, program_of, run_point, validate_point};
+pub use point::{
+    PointError, analyze_point, check_point, job_loads_of_point, program_of, run_point, validate_point,
+    worst_case_of_point,
+};
 pub use routing_table::routing_table;

@@ -6,7 +6,7 @@ use mpi::program::Programs;
 use units::{KeyError, TaskId};
 
 use crate::experiment::Experiment;
-use ::analysis::{self, Analysis, CALLED_BACK, Check};
+use ::analysis::{self, Analysis, CALLED_BACK, Check, WorstCase};
 use ::analysis::{settle, unexplained, warnings};
 use ::experiment::{ExperimentError, Point, Search};
 use ::system as run;
@@ -95,6 +95,20 @@ pub fn program_of(experiment: &Experiment, point: &Point) -> Result<(Arc<dyn Pro
 pub fn analyze_point(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<Analysis, ExperimentError> {
     let system = build(experiment, point)?;
     analysis::analyze_with(&system, progress).map_err(|error| located(experiment, point, &error))
+}
+
+/// Returns the permutation of the nodes of a point's network that loads a channel most.
+///
+/// # Errors
+/// If the experiment is invalid (with file, line and key), if its network has no channels, or if its flows take too
+/// many paths.
+pub fn worst_case_of_point(
+    experiment: &Experiment,
+    point: &Point,
+    progress: &Progress,
+) -> Result<WorstCase, ExperimentError> {
+    let system = build(experiment, point)?;
+    analysis::worst_case(&system, progress).map_err(|error| located(experiment, point, &error))
 }
 
 /// Returns, for each job of a point, the load of each channel as a share of the channel's own bandwidth, per unit of

@@ -15,6 +15,7 @@ import cutthrough.files.atomic as atomic
 import cutthrough.reports.checks as checks
 import cutthrough.reports.designs as designs
 import cutthrough.reports.tables as reports
+import cutthrough.reports.upgrades as upgrades
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (
     FileArgument,
@@ -45,6 +46,14 @@ ESTIMATES = {
     "upper_bound": "Copies that may take several paths are counted on each: these loads are an upper bound.",
     "even_spread": "The routing is adaptive: these are the loads of an even spread over the candidates: an estimate.",
 }
+
+
+WorstOption = Annotated[
+    bool, typer.Option("--worst", help="Search the worst permutation of the nodes for each network.")
+]
+UpgradeOption = Annotated[
+    bool, typer.Option("--upgrade", help="Print the cables whose doubling raises the bound most.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -97,6 +106,8 @@ def analyze(
     ] = None,
     plots: PlotsOption = Plots.MAIN,
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
+    worst: WorstOption = False,
+    upgrade: UpgradeOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Compute exact channel loads and the saturation bound, without simulation.
@@ -110,6 +121,9 @@ def analyze(
     Also counts switches, free ports and cables. `[layout]` gives the lengths of cables, and `[cost]` prices and powers.
     A sweep over designs ends with a table of one row a design.
 
+    `--worst` searches the permutation of the nodes that loads a channel most. With `--out` it is written as
+    `worst-NNN.csv`, which `workload.pattern = { kind = "matrix", path = ... }` reads.
+
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
     needs_folder(context, out_directory, "--out")
@@ -118,21 +132,37 @@ def analyze(
     experiment = experiments.read_file(file, parse_sets(set_))
     with Bar(LINE_S) as bar:
         analyses = api.analyze_points(experiment, bar)
+        cases = api.worst_cases(analyses, bar) if worst else []
+    for analysis, case in zip(analyses, cases, strict=bool(cases)):
+        analysis["worst_case"] = case
     axes = [axis for axis in json.loads(experiment.axes()) if axis in analyses[0]]
     paths = []
     if out_directory:
         paths = _save(analyses, axes, out_directory, Pictures(plots, formats))
         atomic.write_alone(out_directory / "designs.csv", designs.designs_csv(analyses, axes))
+    written = [case.save(out_directory / f"worst-{place:03}.csv") for place, case in enumerate(cases) if out_directory]
     if json_output:
         print_json({"version": _core.__version__, "points": analyses})
         return
     for analysis in analyses:
         _print_analysis(analysis, axes)
+        _print_extras(analysis, upgrade)
     if len({json.dumps(analysis["design"]) for analysis in analyses}) > 1:
         out.print(designs.designs_table(analyses, axes))
     _print_notes(analyses)
     for path in paths:
         out.print(f"Plot: {path}", markup=False, soft_wrap=True)
+    for path in written:
+        out.print(f"Pattern: {path}", markup=False, soft_wrap=True)
+
+
+def _print_extras(analysis: Mapping[str, Any], upgrade: bool) -> None:
+    """Prints the upgrades if asked to, and the worst permutation if there is one."""
+    if upgrade:
+        out.print(upgrades.upgrades_table(analysis["upgrades"]))
+        out.print(upgrades.cable_line(analysis["upgrades"], analysis["binding_channels_total"]), markup=False)
+    if "worst_case" in analysis:
+        out.print(upgrades.worst_line(analysis["worst_case"]), markup=False, soft_wrap=True)
 
 
 def _print_notes(points: Sequence[Mapping[str, Any]]) -> None:

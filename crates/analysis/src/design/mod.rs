@@ -220,7 +220,8 @@ fn cables(system: &System, floor: Option<&Floor>) -> BTreeMap<(ChannelClass, Cha
     found
 }
 
-fn class_name((one, other): (ChannelClass, ChannelClass), names: &[&str]) -> String {
+/// Returns the name of the classes of the two directions of a cable: one name if they are equal.
+pub(crate) fn class_name((one, other): (ChannelClass, ChannelClass), names: &[&str]) -> String {
     let name = |class: ChannelClass| names.get(usize::from(class.0)).copied().unwrap_or_default();
     if one == other { name(one).to_owned() } else { format!("{}/{}", name(one), name(other)) }
 }

@@ -50,6 +50,7 @@ mod theory;
 mod third_model;
 mod timeline;
 mod training;
+mod upgrade;
 mod warnings;
 mod watchdog;
 mod zero_load;

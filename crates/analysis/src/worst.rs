@@ -1,0 +1,64 @@
+//! Worst permutation of a system's network, whatever the traffic of its jobs.
+
+use routing::{WorstPermutationError, channel_name, worst_permutation};
+use serde::Serialize;
+use units::{KeyError, NodeId};
+
+use crate::loads::{capacity, class_of};
+use ::network::Feature;
+use ::system::{Progress, System, model};
+
+/// Permutation of the nodes that loads a channel most, and the bound on its throughput.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorstCase {
+    /// Kind of the routing whose paths are followed. For an adaptive routing that chooses between direct paths and
+    /// detours, the routing of direct paths.
+    pub routing: String,
+    /// Whether the permutation is the worst. False for an adaptive routing: the shares of flows are then those of an
+    /// even spread over the candidates of each hop.
+    pub exact: bool,
+    /// Largest offered load, at most 1, at which no channel is loaded above its bandwidth.
+    pub throughput_bound: f64,
+    /// Channel that is loaded most, relative to its bandwidth. Null if no packet leaves its router.
+    pub channel: Option<String>,
+    /// Class of the channel.
+    pub class: Option<String>,
+    /// Load of the channel at offered load 1, as a multiple of an injection link's bandwidth.
+    pub load: f64,
+    /// Number of nodes that send to another node.
+    pub senders: u32,
+    /// By node, the node to which it sends. A node that names itself does not send. Too long for the JSON.
+    #[serde(skip)]
+    pub to: Vec<NodeId>,
+}
+
+/// Returns the worst permutation of a system's network. Reports progress, and stops with an error if `progress` is
+/// cancelled.
+///
+/// # Errors
+/// If the network has no channels, if flows take too many paths, if the routing breaks its contract, and if cancelled.
+pub fn worst_case(system: &System, progress: &Progress) -> Result<WorstCase, KeyError> {
+    let network = &system.network;
+    if !network.has(Feature::Routes) {
+        let key = if network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
+        return Err(KeyError::new(key, model::NO_CHANNELS));
+    }
+    let options = network.routing.options();
+    let routing = options.first().unwrap_or(&network.routing);
+    let report = |part| progress.analyzed(part);
+    let found = worst_permutation(&*network.topology, &**routing, &|channel| capacity(system, channel), &report);
+    let found = found.map_err(|error: WorstPermutationError| KeyError::new("routing", error.to_string()))?;
+    let names = network.topology.class_names();
+    let numbering = network.plan.channels();
+    let utilisation = found.channel.map_or(0.0, |channel| found.load / capacity(system, channel));
+    Ok(WorstCase {
+        routing: routing.kind().to_owned(),
+        exact: !network.routing.adaptive(),
+        throughput_bound: 1.0 / utilisation.max(1.0),
+        channel: found.channel.map(|channel| channel_name(&*network.topology, numbering, channel)),
+        class: found.channel.map(|channel| names[usize::from(class_of(system, channel).0)].to_owned()),
+        load: found.load,
+        senders: (0..).map(NodeId).zip(&found.to).filter(|(node, to)| node != *to).count() as u32,
+        to: found.to,
+    })
+}

@@ -1,0 +1,94 @@
+//! Upgrades and worst permutations of whole systems: against systems that are built so.
+
+use std::fmt::Write;
+
+use sim::{Analysis, Progress, analyze, worst_case};
+
+use crate::common::build;
+
+fn text(topology: &str, routing: &str, pattern: &str, link: &str) -> String {
+    format!(
+        r#"
+        topology = {topology}
+        routing = {{ kind = "{routing}" }}
+        link = {{ bandwidth = "400 Gb/s", delay = "20 ns"{link} }}
+        workload = {{ kind = "traffic", load = 0.1, pattern = {pattern} }}
+        "#
+    )
+}
+
+fn analysis(text: &str) -> Analysis {
+    let system = build(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    analyze(&system).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+#[test]
+fn a_doubled_class_has_the_bound_of_a_network_with_double_bandwidth() {
+    // Would catch a class whose second direction is left out, loads of another class that bind then, and a bound above 1.
+    let cases = [
+        (r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#, "minimal", r#""adversarial""#),
+        (r#"{ kind = "dragonfly", p = 2, a = 4, h = 2, g = 4 }"#, "minimal", r#""uniform""#),
+        (r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#, "valiant-group", r#""adversarial""#),
+        (r#"{ kind = "leaf-spine", leaves = 8, spines = 2, nodes_per_leaf = 8 }"#, "random-up-down", r#""uniform""#),
+        (r#"{ kind = "torus", dims = [5, 4] }"#, "dimension-order", r#""tornado""#),
+    ];
+    for (topology, routing, pattern) in cases {
+        let before = analysis(&text(topology, routing, pattern, ""));
+        let most = before.upgrades.classes.first().map_or(0.0, |upgrade| upgrade.gain);
+        for upgrade in before.upgrades.classes.iter().filter(|upgrade| upgrade.class != "injection/ejection") {
+            let mut link = String::new();
+            for class in upgrade.class.split('/') {
+                write!(link, r#", {class} = {{ bandwidth = "800 Gb/s" }}"#).unwrap();
+            }
+            let after = analysis(&text(topology, routing, pattern, &link)).bandwidth_bound;
+            assert!((after - upgrade.bandwidth_bound).abs() < 1e-9, "{topology}: {upgrade:?} instead of {after}");
+            assert!((upgrade.bandwidth_bound - before.bandwidth_bound - upgrade.gain).abs() < 1e-9, "{upgrade:?}");
+            assert!(upgrade.gain <= most, "{upgrade:?} is not first");
+        }
+        let cables: u64 = before.upgrades.classes.iter().map(|upgrade| upgrade.cables).sum();
+        assert_eq!(cables, before.design.cables, "{topology}");
+    }
+}
+
+#[test]
+fn a_doubled_cable_raises_the_bound_to_that_of_the_next() {
+    // Four routers in a row, with a node each: uniform traffic loads the wire in the middle by 4/3, the others by 1. Would
+    // catch a cable of which one direction is doubled, and a channel that binds next.
+    let row = analysis(&text(r#"{ kind = "mesh", dims = [4] }"#, "dimension-order", r#""uniform""#, ""));
+    let cable = row.upgrades.cable.unwrap();
+    assert!((row.bandwidth_bound - 0.75).abs() < 1e-9 && (cable.bandwidth_bound - 1.0).abs() < 1e-9, "{cable:?}");
+    assert!((cable.gain - 0.25).abs() < 1e-9, "{cable:?}");
+    // In six routers the wire in the middle carries 9/5, its neighbours 8/5.
+    let row = analysis(&text(r#"{ kind = "mesh", dims = [6] }"#, "dimension-order", r#""uniform""#, ""));
+    assert!((row.upgrades.cable.unwrap().bandwidth_bound - 5.0 / 8.0).abs() < 1e-9);
+    // In a ring all wires bind, in an overprovisioned network none.
+    let ring = analysis(&text(r#"{ kind = "torus", dims = [7] }"#, "dimension-order", r#""uniform""#, ""));
+    assert_eq!(ring.upgrades.cable, None);
+    let wide = r#", local = { bandwidth = "4 Tb/s" }, global = { bandwidth = "4 Tb/s" }"#;
+    let wide = text(r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#, "minimal", r#""uniform""#, wide);
+    assert_eq!(analysis(&wide).upgrades.cable, None);
+}
+
+#[test]
+fn the_worst_case_counts_bandwidths_and_follows_minimal_paths() {
+    // 8 nodes of a group share one wire to another. Would catch a class whose bandwidth is left out, an adaptive routing
+    // whose detours are followed, and a bound above 1.
+    let dragonfly = r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#;
+    let of = |routing: &str, link: &str| {
+        let system = build(&text(dragonfly, routing, r#""uniform""#, link)).unwrap();
+        worst_case(&system, &Progress::new()).unwrap()
+    };
+    let minimal = of("minimal", "");
+    assert_eq!((&*minimal.routing, minimal.exact, minimal.senders), ("minimal", true, 72));
+    assert_eq!((minimal.class.as_deref(), minimal.throughput_bound), (Some("global"), 1.0 / 8.0));
+    let adaptive = of("ugal-l", "");
+    assert_eq!((&*adaptive.routing, adaptive.exact, adaptive.to), ("minimal", false, minimal.to));
+    let wide = of("minimal", r#", global = { bandwidth = "4 Tb/s" }"#);
+    assert_eq!(wide.class.as_deref(), Some("local"));
+    let wider = of("minimal", r#", local = { bandwidth = "8 Tb/s" }, global = { bandwidth = "8 Tb/s" }"#);
+    assert_eq!(wider.throughput_bound, 1.0);
+    let stopped = Progress::new();
+    stopped.cancel();
+    let system = build(&text(dragonfly, "minimal", r#""uniform""#, "")).unwrap();
+    assert_eq!(worst_case(&system, &stopped).unwrap_err().key, "routing");
+}
