@@ -434,7 +434,20 @@ pub fn notes(system: &System) -> Vec<String> {
     let mut notes = units::Notes::default();
     let jobs = system.jobs.iter().flat_map(|job| job.workload.demand().pattern.notes());
     system.network.topology.views().notes.iter().chain(jobs).for_each(|note| notes.add(note));
+    if let Some(delays) = delays_of_lengths(system) {
+        notes.add(&delays);
+    }
     notes.sentences().to_vec()
+}
+
+/// Returns the delays of the classes of channels in a sentence, if they follow from the lengths of cables.
+fn delays_of_lengths(system: &System) -> Option<String> {
+    let link = &system.spec.link;
+    let names = system.network.topology.class_names();
+    let all: Vec<String> = names.into_iter().map(|name| format!("{name} {}", link.of_class(name).1)).collect();
+    let follows = link.delay.is_none();
+    follows
+        .then(|| format!("delays of links follow from the mean lengths of cables (5 ns a metre): {}", all.join(", ")))
 }
 
 /// Returns the number of virtual channels between routers, by class of channels. Injection uses the lowest only,

@@ -50,7 +50,7 @@ pub struct CableUpgrade {
 /// Best upgrades of a network for its traffic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Upgrades {
-    /// Classes of cables, those that raise the bound most first.
+    /// Classes of cables. The class that raises the bound most is first.
     pub classes: Vec<ClassUpgrade>,
     /// Single cable whose doubling raises the bound most. Null if none does: several channels bind, or the injection
     /// links.

@@ -1,5 +1,5 @@
 //! Keys of `[layout]` and `[cost]`: the place of a network's routers and nodes in racks, and prices and powers of its
-//! parts. They count in analyses only: no time and no result of a run depends on them.
+//! parts. They count in analyses only, except that lengths give the delays of channels if `link.delay` is left out.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

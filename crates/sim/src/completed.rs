@@ -1,6 +1,8 @@
 //! Completion of a point: keys that were left out are written with the values that follow from the network, so that a
 //! version with other defaults runs an identical system.
 
+use std::borrow::Cow;
+
 use routing::RoutingSpec;
 use units::Bytes;
 
@@ -17,13 +19,18 @@ pub struct Completed {
     pub keys: Vec<String>,
 }
 
-/// Completes a point's routing, packet sizes, and delay and buffer depths of its routers, if they are left out and have
-/// a meaning in the network model. A point whose topology cannot be built is returned unchanged.
+/// Completes a point's routing, packet sizes, delays of links, and delay and buffer depths of its routers, if they are
+/// left out and have a meaning in the network model. A point whose topology cannot be built is returned unchanged.
 pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
     let (mut spec, mut keys) = (point.spec.clone(), Vec::new());
     let Ok(topology) = experiment.parts().topology(&point.spec, experiment.base_dir()) else {
         return Completed { spec, keys };
     };
+    if let Ok(Cow::Owned(own)) = system::with_delays(&spec, &*topology) {
+        let left_out = |class: &&String| spec.link.classes.get(*class).is_none_or(|class| class.delay.is_none());
+        keys.extend(own.link.classes.keys().filter(left_out).map(|class| format!("link.{class}.delay")));
+        spec = own;
+    }
     let model = system::model::of(&point.spec);
     let links: Vec<_> = topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
     let default = fabric::packet_size(spec.link.of_class("injection").0);

@@ -3,7 +3,9 @@
 
 mod allocation;
 mod build_cache;
+mod cables;
 mod clock;
+mod floor;
 mod groups;
 mod job;
 mod last_time;
@@ -18,7 +20,9 @@ mod system;
 mod workloads;
 
 pub use build_cache::{BuildCache, GivenPrograms};
+pub use cables::{each_cable, with_delays};
 pub use clock::Stopwatch;
+pub use floor::Floor;
 pub use job::Job;
 pub use memory::of_network as memory_of_network;
 pub use ports::connected_ports;

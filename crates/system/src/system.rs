@@ -10,6 +10,7 @@ use topology::{ChannelClass, Topology};
 use units::{Bytes, KeyError, KeyResult, NodeId, Time};
 
 use crate::build_cache::BuildCache;
+use crate::cables;
 use crate::groups::{Demand, JobGroups, senders};
 use crate::job::{self, Job, JobBuilder};
 use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
@@ -27,7 +28,7 @@ use measure::direct_routing;
 /// System built from one point of an experiment. It holds everything but the state of a run.
 #[derive(Clone, Debug)]
 pub struct System {
-    /// Specification of the point.
+    /// Specification of the point, with the delay of every class of channels.
     pub spec: ExperimentSpec,
     /// Network model of the point.
     pub model: Arc<dyn NetworkModel>,
@@ -67,6 +68,7 @@ impl System {
     ) -> Result<Self, KeyError> {
         let topology = parts.topology(spec, base)?;
         model::check(spec, &**model)?;
+        let spec = &*cables::with_delays(spec, &*topology)?;
         ports::check(&*topology, spec.router.common().ports)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
         let mut jobs = job::job_builders(spec, (&topology, &**model), (base, parts), &[])?;

@@ -58,8 +58,8 @@ WORDS = (
     Word(
         ("cable length", "cabling", "AOC", "DAC", "floor plan", "rack layout"),
         ("layout", "cost.copper", "cost.optical"),
-        "`[layout]` puts routers and nodes into racks and rows, and `analyze` gives the lengths of cables. Delays are "
-        "those of `[link]`.",
+        "`[layout]` puts routers and nodes into racks and rows, and `analyze` gives the lengths of cables. Delays "
+        "follow from lengths if `link.delay` is left out.",
     ),
     Word(
         ("rail", "rail-optimized", "multi-rail"),

@@ -4,17 +4,15 @@
 //! wires counts. All planes count.
 
 mod cost;
-mod floor;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use topology::{ChannelClass, Endpoint, Topology};
-use units::{Length, NodeId, PlaneId, PortId, RouterId};
+use topology::{ChannelClass, Topology};
+use units::{Length, RouterId};
 
-use ::system::{System, connected_ports};
+use ::system::{Floor, System, connected_ports, each_cable};
 pub use cost::CostSums;
-use floor::Floor;
 
 /// Parts of a network.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -194,29 +192,12 @@ fn switches(topology: &dyn Topology, ports: Option<u16>) -> Vec<SwitchCount> {
 fn cables(system: &System, floor: Option<&Floor>) -> BTreeMap<(ChannelClass, ChannelClass), Kinds> {
     let topology = &*system.network.topology;
     let mut found: BTreeMap<_, Kinds> = BTreeMap::new();
-    let mut add = |classes: (ChannelClass, ChannelClass), racks: Option<(u32, u32)>| {
-        let length = floor.zip(racks).map_or(Length(0), |(floor, (one, other))| floor.length(one, other));
-        let kinds = found.entry((classes.0.min(classes.1), classes.0.max(classes.1))).or_default();
-        let is_optical = floor.is_some() && length > system.spec.cost.copper_reach;
+    each_cable(topology, floor, &mut |classes, length| {
+        let kinds = found.entry(classes).or_default();
+        let is_optical = length.is_some_and(|length| length > system.spec.cost.copper_reach);
+        let length = length.unwrap_or_default();
         if is_optical { kinds.optical.add(length) } else { kinds.copper.add(length) }
-    };
-    for router in (0..topology.routers()).map(RouterId) {
-        for port in (0..topology.ports(router)).map(PortId) {
-            // Each wire is met at both ends; it counts at the lower one.
-            let Endpoint::Router(far, far_port) = topology.endpoint(router, port) else { continue };
-            if (router, port) < (far, far_port) {
-                let racks = floor.map(|floor| (floor.of_router(router), floor.of_router(far)));
-                add((topology.class(router, port), topology.class(far, far_port)), racks);
-            }
-        }
-    }
-    for plane in (0..topology.planes()).map(|plane| PlaneId(plane as u8)) {
-        for node in (0..topology.nodes()).map(NodeId) {
-            let router = topology.attachment_on(node, plane).0;
-            let racks = floor.map(|floor| (floor.of_node(node), floor.of_router(router)));
-            add((ChannelClass::INJECTION, ChannelClass::EJECTION), racks);
-        }
-    }
+    });
     found
 }
 

@@ -16,6 +16,7 @@ mod common;
 mod credits;
 mod defaults;
 mod delay_paths;
+mod delays;
 mod design;
 mod determinism;
 mod detours;

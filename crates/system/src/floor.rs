@@ -6,7 +6,7 @@ use units::{Length, NodeId, RouterId};
 
 /// Racks of routers and nodes. Rack r is number `r mod racks_per_row` of row `r / racks_per_row`.
 #[derive(Debug)]
-pub(crate) struct Floor {
+pub struct Floor {
     layout: LayoutSpec,
     routers: Vec<u32>,
     nodes: Vec<u32>,
