@@ -33,6 +33,7 @@ mod in_switch_values;
 mod interface;
 mod jobs;
 mod lammps;
+mod machines;
 mod message_driven;
 mod messages;
 mod multicast;
