@@ -26,12 +26,12 @@ pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
     let Ok(topology) = experiment.parts().topology(&point.spec, experiment.base_dir()) else {
         return Completed { spec, keys };
     };
-    if let Ok(Cow::Owned(own)) = system::with_delays(&spec, &*topology) {
+    let model = system::model::of(&point.spec);
+    if let Ok(Cow::Owned(own)) = system::with_delays(&spec, (&*topology, &*model)) {
         let left_out = |class: &&String| spec.link.classes.get(*class).is_none_or(|class| class.delay.is_none());
         keys.extend(own.link.classes.keys().filter(left_out).map(|class| format!("link.{class}.delay")));
         spec = own;
     }
-    let model = system::model::of(&point.spec);
     let links: Vec<_> = topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
     let default = fabric::packet_size(spec.link.of_class("injection").0);
     if !model.has(Feature::Routes) {

@@ -9,20 +9,20 @@
 use std::borrow::Cow;
 
 use ::experiment::ExperimentSpec;
-use topology::{ChannelClass, Endpoint, Topology, TopologySpec};
+use ::network::{Feature, NetworkModel};
+use topology::{ChannelClass, Endpoint, Topology};
 use units::{KeyError, Length, NodeId, PlaneId, PortId, RouterId, Time};
 
 use crate::floor::Floor;
 
-/// Delay of a millimetre of cable, in picoseconds: 5 ns a metre, as light in glass (refractive index 1.5) and signals in
-/// copper.
+/// Delay of a millimetre of cable, in picoseconds: 5 ns a metre, as in glass of refractive index 1.5 and in copper.
 const PER_MILLIMETRE: u128 = 5;
 
 /// Precision of delays, and the shortest one, in picoseconds.
 const NANOSECOND: u128 = 1_000;
 
-/// Calls `call` with the classes of the two directions of each cable, the lower class first, and with the cable's length
-/// on a floor.
+/// Calls `call` with the classes of the two directions of each cable, the lower class first, and with the cable's
+/// length on a floor.
 pub fn each_cable(
     topology: &dyn Topology,
     floor: Option<&Floor>,
@@ -59,13 +59,16 @@ pub fn each_cable(
 ///
 /// # Errors
 /// If `link.delay` is left out, and there is no layout or the network has no cables.
-pub fn with_delays<'a>(spec: &'a ExperimentSpec, topology: &dyn Topology) -> Result<Cow<'a, ExperimentSpec>, KeyError> {
+pub fn with_delays<'a>(
+    spec: &'a ExperimentSpec,
+    (topology, model): (&dyn Topology, &dyn NetworkModel),
+) -> Result<Cow<'a, ExperimentSpec>, KeyError> {
     if spec.link.delay.is_some() {
         return Ok(Cow::Borrowed(spec));
     }
     let refused = |why: &str| KeyError::new("link", format!("`delay` is left out, {why}: give `link.delay`"));
     let layout = spec.layout.ok_or_else(|| refused("and there is no [layout], whose lengths of cables give it"))?;
-    if matches!(spec.topology.topology, TopologySpec::Flat(_)) {
+    if !model.has(Feature::Routers) {
         return Err(refused("and this network has no cables whose lengths give it"));
     }
     let names = topology.class_names();

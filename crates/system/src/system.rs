@@ -68,7 +68,7 @@ impl System {
     ) -> Result<Self, KeyError> {
         let topology = parts.topology(spec, base)?;
         model::check(spec, &**model)?;
-        let spec = &*cables::with_delays(spec, &*topology)?;
+        let spec = &*cables::with_delays(spec, (&*topology, &**model))?;
         ports::check(&*topology, spec.router.common().ports)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
         let mut jobs = job::job_builders(spec, (&topology, &**model), (base, parts), &[])?;

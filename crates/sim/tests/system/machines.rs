@@ -29,8 +29,8 @@ fn cables(design: &Design, class: &str) -> u64 {
 #[test]
 fn superpods_of_two_levels_have_the_published_switches_and_cables() {
     // NVIDIA DGX SuperPOD reference architectures: H100 (network fabrics, table 4; each system also has 4 node cables for
-    // two servers of the fabric manager) and B200 (architecture). Columns: leaf switches, spine switches, wires between two,
-    // node cables, cables between switches. Switches have 64 ports. Would catch parallel wires that count once.
+    // two servers of the fabric manager) and B200 (architecture). Columns: leaf switches, spine switches, wires between
+    // two, node cables, cables between switches. Switches have 64 ports. Would catch parallel wires that count once.
     let systems = [
         (8, 4, 8, 252, 256),
         (16, 8, 4, 508, 512),
