@@ -162,12 +162,15 @@ class Analysis(dict[str, Any]):
             {"class": row["class"], "channels": row["channels"], **row[loads.quantity]} for row in loads.by_direction()
         ]
 
-    def worst_case(self, progress: _core.Progress | None = None) -> WorstCase:
+    def worst_case(self) -> WorstCase:
         """Searches the permutation of the nodes that loads a channel of the network most, whatever the workload.
 
         Raises:
             ExperimentError: The network has no channels, or its flows take too many paths.
         """
+        return self._worst_case()
+
+    def _worst_case(self, progress: _core.Progress | None = None) -> WorstCase:
         experiment, index = self._place
         return WorstCase(*experiment.worst_case(index, progress))
 
@@ -293,7 +296,7 @@ def analyze_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None 
 
 def worst_cases(analyses: Sequence[Analysis], watcher: sweeps.Watcher | None = None) -> list[WorstCase]:
     """Searches the worst permutation of each analysis; notifies a watcher about ten times a second."""
-    return _watched([analysis.worst_case for analysis in analyses], watcher, "searching")
+    return _watched([analysis._worst_case for analysis in analyses], watcher, "searching")
 
 
 def _watched(

@@ -65,7 +65,8 @@ class File(Section):
     nic: NicKind | Open | None = key("Network interface of a node.")
     node: Node | None = key("Node: its treatment of arriving packets, its processors, and messages between its ranks.")
     in_switch: InSwitch | None = key("Execution of collective operations in routers.")
-    layout: Layout | None = key("Racks of routers and nodes, for the lengths of cables in analyses.")
+    layout: Layout | None = key("""Racks of routers and nodes, for the lengths of cables. Delays follow from lengths if
+        `link.delay` is left out.""")
     cost: Cost | None = key("Prices and powers of the network's parts, for the cost of a design in analyses.")
     workload: WorkloadKind | Open | None = key("Messages and their times.")
     placement: PlacementKind | Open | None = key("Placement of tasks on nodes.")

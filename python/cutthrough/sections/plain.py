@@ -65,7 +65,8 @@ class Link(Section):
 
     bandwidth: Bandwidth | None = key("Bandwidth of a channel (greater than 0; required, or swept).")
     delay: Time | None = key("""Delay of a channel, from the departure of a head to its arrival. Must be positive: the
-        smallest delay limits the lookahead window of a parallel run (greater than 0; required, or swept).""")
+        smallest delay limits the lookahead window of a parallel run. Default: 5 ns for each metre of the mean cable of
+        the channel's class, which requires `layout` (greater than 0).""")
     classes: dict[str, LinkClass] = key(
         """The tables of classes of channels, which override these keys, by their
         names.""",
