@@ -38,8 +38,8 @@ use transportation::{Cell, UNIT};
 /// Largest number of shares that are held at a time: 128 MiB.
 const HELD: u64 = 1 << 23;
 
-/// Largest number of shares of all channels that are searched. About an hour.
-const SEARCHED: u64 = 1 << 33;
+/// Largest number of shares of all channels that are searched: 64 passes over all flows.
+const SEARCHED: u64 = 1 << 29;
 
 /// Pieces into which the destinations are divided.
 const PIECES: usize = 16;
