@@ -26,7 +26,7 @@ OPTIONAL = ("pandas", "polars", "mpi4py", "scipy")
 #: What is less here in programs that would take long, by page.
 LESS = {
     "application": {"budget=2": "budget=0.05", "--budget 2": "--budget 0.05"},
-    "architect": {"LOADS = [0.3, 0.5, 0.9]": "LOADS = [0.5]", "4 us": "500 ns", "8 us": "1 us"},
+    "architect": {"--out designs\n": "--out designs --points 1,16\n"},
     "calibration": {"--from infinipath": "--from infinipath --keep eager_limit"},
     "channels": {'"measure.precision": 0.2': '"measure.warm_up": "10 us", "measure.max_time": "40 us"'},
     "time-explained": {"--budget 2": "--budget 0.05"},
@@ -38,9 +38,12 @@ PLAIN = ["--plots", "none"]
 
 
 @pytest.mark.usefixtures("once")
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in EXAMPLES if path.stem != "designs"], ids=lambda path: path.stem)
 def test_example_runs(path: Path, tmp_path: Path) -> None:
-    """Catches an example that no longer runs, gives nothing, or cannot be drawn."""
+    """Catches an example that no longer runs, gives nothing, or cannot be drawn.
+
+    The designs are too large to run here. The tutorial of the architect runs some of their points.
+    """
     results = ct.run(path, set=short(path))
     assert results.points
     assert all(found["packets"] > 0 for found in results)
