@@ -16,6 +16,10 @@ use crate::algorithms::ecmp::EcmpSpec;
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec, RoundRobinUpDownSpec};
 use crate::algorithms::levels::LevelRouting;
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
+use crate::algorithms::opensm::dfsssp::DfssspSpec;
+use crate::algorithms::opensm::lash::LashSpec;
+use crate::algorithms::opensm::minhop::MinhopSpec;
+use crate::algorithms::opensm::updn::UpdnSpec;
 use crate::algorithms::planes::PlanesRouting;
 use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
 use crate::algorithms::table::TableSpec;
@@ -67,12 +71,24 @@ pub enum RoutingSpec {
     Ecmp(EcmpSpec),
     /// Any topology: up and down the levels of a breadth-first search (up*/down*); one class of virtual channels.
     UpDown(UpDownSpec),
+    /// Any topology: OpenSM's `minhop`, shortest paths that are balanced over ports by the number of nodes. One class of
+    /// virtual channels.
+    Minhop(MinhopSpec),
+    /// Trees, and any topology with given roots: OpenSM's `updn`, up and down the ranks below roots, balanced over ports
+    /// by the number of nodes. One class of virtual channels.
+    Updn(UpdnSpec),
+    /// Any topology: OpenSM's `lash`, one shortest path for each pair of routers, on as many lanes as keep it free of
+    /// deadlock.
+    Lash(LashSpec),
+    /// Any topology: OpenSM's `dfsssp`, shortest paths that are balanced over wires by the number of nodes, on as many
+    /// lanes as keep them free of deadlock.
+    Dfsssp(DfssspSpec),
     /// Any topology: the next ports from a table in a file.
     Table(TableSpec),
 }
 
 impl RoutingSpec {
-    /// Every algorithm that needs no key, with the defaults of its keys: all but `table`.
+    /// Every algorithm that needs no key, with the defaults of its keys: all but `table` and the engines of OpenSM.
     pub fn all() -> Vec<Self> {
         vec![
             Self::AdaptiveUpDown(AdaptiveUpDownSpec::default()),
@@ -91,6 +107,11 @@ impl RoutingSpec {
             Self::Ecmp(EcmpSpec::default()),
             Self::UpDown(UpDownSpec::default()),
         ]
+    }
+
+    /// Every engine of OpenSM, with the defaults of its keys. An engine may refuse a topology that `fits`.
+    pub fn engines() -> Vec<Self> {
+        vec![Self::Minhop(MinhopSpec::default()), Self::Updn(UpdnSpec::default()), Self::Lash(LashSpec::default())]
     }
 
     /// Returns the routing of a topology whose experiment names none: that of a view which its kind does not promise, as
@@ -139,6 +160,10 @@ impl RoutingSpec {
             Self::ShortestPath(_) => "shortest-path",
             Self::Ecmp(_) => "ecmp",
             Self::UpDown(_) => "up-down",
+            Self::Minhop(_) => "minhop",
+            Self::Updn(_) => "updn",
+            Self::Lash(_) => "lash",
+            Self::Dfsssp(_) => "dfsssp",
             Self::Table(_) => "table",
         }
     }
@@ -158,6 +183,10 @@ impl RoutingSpec {
             | Self::ShortestPath(_)
             | Self::Ecmp(_)
             | Self::UpDown(_)
+            | Self::Minhop(_)
+            | Self::Updn(_)
+            | Self::Lash(_)
+            | Self::Dfsssp(_)
             | Self::Table(_) => None,
         }
     }
@@ -173,7 +202,13 @@ impl RoutingSpec {
             Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::RoundRobinUpDown(_) | Self::DModK(_) => {
                 topology.views().levels.is_none()
             }
-            Self::DimensionOrder(_) | Self::MinimalAdaptive(_) | Self::ShortestPath(_) | Self::Ecmp(_) => true,
+            Self::DimensionOrder(_)
+            | Self::MinimalAdaptive(_)
+            | Self::ShortestPath(_)
+            | Self::Ecmp(_)
+            | Self::Minhop(_)
+            | Self::Lash(_)
+            | Self::Dfsssp(_) => true,
             Self::Minimal(_)
             | Self::ValiantGroup(_)
             | Self::ValiantNode(_)
@@ -181,6 +216,7 @@ impl RoutingSpec {
             | Self::UgalG(_)
             | Self::Par(_)
             | Self::UpDown(_)
+            | Self::Updn(_)
             | Self::Table(_) => false,
         }
     }
@@ -262,6 +298,10 @@ impl RoutingSpec {
             Self::ShortestPath(spec) => Arc::new(spec.build(topology)?),
             Self::Ecmp(spec) => Arc::new(spec.build(topology)?),
             Self::UpDown(spec) => Arc::new(spec.build(topology)?),
+            Self::Minhop(spec) => Arc::new(spec.build(topology)?),
+            Self::Updn(spec) => Arc::new(spec.build(topology)?),
+            Self::Lash(spec) => Arc::new(spec.build(topology)?),
+            Self::Dfsssp(spec) => Arc::new(spec.build(topology)?),
             Self::Table(spec) => Arc::new(spec.build(topology, base)?),
         })
     }

@@ -11,6 +11,7 @@ mod fat_tree;
 mod faults;
 mod grid;
 mod levels;
+mod opensm;
 mod pair_paths;
 mod shortest_path;
 mod table;

@@ -8,6 +8,7 @@ pub mod fat_tree;
 pub mod flat;
 pub(crate) mod levels;
 pub mod minimal_adaptive;
+pub mod opensm;
 pub mod planes;
 pub mod shortest_path;
 pub mod table;

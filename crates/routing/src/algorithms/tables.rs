@@ -1,6 +1,7 @@
 //! Table of ports for each router and destination: the basis of the routings of arbitrary topologies.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use topology::{Endpoint, Topology};
 use units::{KeyError, NodeId, PortId, RouterId, VcClass};
@@ -223,9 +224,24 @@ impl Neighbours {
         self.first.len() as u32 - 1
     }
 
+    /// Returns the number of wires of all routers: each wire counts at both ends.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Returns the numbers of a router's wires, in the order of ports.
+    pub fn range(&self, router: RouterId) -> Range<usize> {
+        self.first[router.index()] as usize..self.first[router.index() + 1] as usize
+    }
+
+    /// Returns the port and the router beyond a wire.
+    pub fn at(&self, wire: usize) -> (PortId, RouterId) {
+        self.all[wire]
+    }
+
     /// Returns the routers that a router is wired to, with the ports, in the order of ports.
     pub fn of(&self, router: RouterId) -> &[(PortId, RouterId)] {
-        &self.all[self.first[router.index()] as usize..self.first[router.index() + 1] as usize]
+        &self.all[self.range(router)]
     }
 }
 

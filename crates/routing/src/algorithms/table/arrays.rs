@@ -111,6 +111,7 @@ fn draft(
         entries: Vec::new(),
         index: vec![NONE; cells],
         origin: Origin::Array(arrays.ports.shape.len()),
+        lanes: Vec::new(),
     };
     let mut entries = Interner::default();
     let mut ports = Vec::new();

@@ -18,6 +18,8 @@ pub(super) struct Compiled {
     pub by_router: bool,
     /// By layer, router and column, an index into the entries of the draft or `NONE`.
     pub index: Vec<u32>,
+    /// By source router and column, the layer on which packets start. Empty: not assigned.
+    pub lanes: Vec<u8>,
     /// Routers that have nodes.
     pub with_nodes: Vec<RouterId>,
 }
@@ -34,7 +36,12 @@ impl Compiled {
         }
         let with_nodes: Vec<RouterId> =
             (0..).map(RouterId).zip(&first_node).filter(|(_, node)| **node != NONE).map(|(router, _)| router).collect();
-        let by_router = draft.columns == Columns::Routers || are_alike(draft, &home, &first_node);
+        let by_router = match draft.columns {
+            Columns::Routers => true,
+            Columns::Nodes => {
+                are_alike(&draft.index, &home, &first_node) && are_alike(&draft.lanes, &home, &first_node)
+            }
+        };
         let source: Vec<u32> = match (draft.columns, by_router) {
             (Columns::Routers, _) => with_nodes.iter().map(|router| router.0).collect(),
             (Columns::Nodes, true) => with_nodes.iter().map(|router| first_node[router.index()]).collect(),
@@ -48,16 +55,17 @@ impl Compiled {
             false => (0..topology.nodes()).collect(),
         };
         let index = select(std::mem::take(&mut draft.index), draft.width, &source);
-        Ok(Self { targets, source, of_node, by_router, index, with_nodes })
+        let lanes = select(std::mem::take(&mut draft.lanes), draft.width, &source);
+        Ok(Self { targets, source, of_node, by_router, index, lanes, with_nodes })
     }
 }
 
-/// Returns the index restricted to the needed columns of a table.
-fn select(index: Vec<u32>, width: usize, columns: &[u32]) -> Vec<u32> {
-    if columns.len() == width {
-        return index;
+/// Returns rows restricted to the needed columns of a table.
+fn select<T: Copy>(rows: Vec<T>, width: usize, columns: &[u32]) -> Vec<T> {
+    if columns.iter().copied().eq(0..width as u32) {
+        return rows;
     }
-    index.chunks_exact(width).flat_map(|row| columns.iter().map(|&column| row[column as usize])).collect()
+    rows.chunks_exact(width).flat_map(|row| columns.iter().map(|&column| row[column as usize])).collect()
 }
 
 /// Checks that ports lead to routers, and drops entries for a router's own nodes.
@@ -106,10 +114,10 @@ fn check_port(topology: &dyn Topology, wiring: &Wiring, router: RouterId, port: 
     }
 }
 
-/// Returns whether the columns of all nodes of each router are equal.
-fn are_alike(draft: &TableBuilder, home: &[(RouterId, PortId)], first_node: &[u32]) -> bool {
-    let alike = |row: &[u32]| {
-        row.iter().zip(home).all(|(&entry, (router, _))| entry == row[first_node[router.index()] as usize])
-    };
-    draft.index.chunks_exact(draft.width).all(alike)
+/// Returns whether the columns of all nodes of each router are equal. `home` and `first_node` give the router of each
+/// node, and the first node of each router.
+fn are_alike<T: PartialEq>(rows: &[T], home: &[(RouterId, PortId)], first_node: &[u32]) -> bool {
+    let alike =
+        |row: &[T]| row.iter().zip(home).all(|(entry, (router, _))| *entry == row[first_node[router.index()] as usize]);
+    rows.chunks_exact(home.len().max(1)).all(alike)
 }

@@ -107,6 +107,8 @@ pub(super) struct TableBuilder {
     /// By layer, router and column, an index into `entries` or `NONE`.
     pub index: Vec<u32>,
     pub origin: Origin,
+    /// Layer on which packets start, by source router and column. Empty: not assigned.
+    pub lanes: Vec<u8>,
 }
 
 impl TableBuilder {

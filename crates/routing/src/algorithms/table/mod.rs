@@ -9,6 +9,9 @@
 //! A table is checked as it is read: ports lead to routers, every packet arrives, no packet can loop. Deadlock freedom
 //! is checked as for every routing. At the destination's router packets leave on class 0.
 //!
+//! The engines of OpenSM (`opensm`) make their tables in memory: one forwarding table, and the layer (lane) on which the
+//! packets of each pair of a router and a destination start and stay.
+//!
 //! Cost: 2 bytes an entry (4 if more than 65,535 entries differ), one look-up a hop. Not modelled: tables that depend
 //! on the input port, which layers can express, and choices between ports of different classes.
 
@@ -28,7 +31,7 @@ use topology::{ChannelClass, Topology};
 use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass, input};
 
 use self::compiled::Compiled;
-use self::draft::{Entry, TableBuilder};
+use self::draft::{Columns, Entry, Interner, NONE, Origin, TableBuilder};
 pub use self::limits::DestinationKind;
 pub(crate) use self::limits::{MAX_ENTRIES, MAX_LAYERS};
 use super::shortest_path::TieRule;
@@ -118,8 +121,63 @@ impl Index {
     }
 }
 
+/// Layers on which packets start.
+#[derive(Debug)]
+enum Starts {
+    /// Each packet draws one of this number of layers.
+    Drawn(u32),
+    /// Layer of each pair of a router and a column.
+    Assigned(Vec<u8>),
+}
+
+/// One forwarding table for all packets, made in memory.
+#[derive(Debug)]
+pub(super) struct Forwarding {
+    /// Output by router and node. `NO_PORT`: no packet needs one.
+    pub ports: Vec<u16>,
+    /// Lane by source router and destination node: the layer, and the class of virtual channels, of the packets of the
+    /// pair. Empty: all packets use lane 0.
+    pub lanes: Vec<u8>,
+}
+
+/// Mark of a missing output in `Forwarding`.
+pub(super) const NO_PORT: u16 = u16::MAX;
+
+impl Forwarding {
+    /// Builds the routing. `kind` is the name of the engine that made the table.
+    ///
+    /// # Errors
+    /// If a packet does not arrive.
+    pub fn build(self, kind: &'static str, topology: &dyn Topology) -> Result<impl Routing + use<>, KeyError> {
+        let routers = topology.routers() as usize;
+        let lanes = self.lanes.iter().max().map_or(1, |&most| usize::from(most) + 1);
+        let mut entries = Interner::default();
+        let mut index = Vec::with_capacity(lanes * self.ports.len());
+        for lane in 0..lanes {
+            index.extend(self.ports.iter().map(|&port| match port {
+                NO_PORT => NONE,
+                port => entries.index(&[PortId(port)], lane as u8, lane as u16),
+            }));
+        }
+        let draft = TableBuilder {
+            name: format!("the table of {kind}"),
+            layers: lanes,
+            routers,
+            columns: Columns::Nodes,
+            width: topology.nodes() as usize,
+            entries: entries.entries,
+            index,
+            origin: Origin::Array(if lanes == 1 { 2 } else { 3 }),
+            lanes: self.lanes,
+        };
+        let table = Table::new(draft, topology, (lanes as u32, Choice::Random));
+        Ok(Table { kind, ..table.map_err(|error| KeyError::new("kind", error.message))? })
+    }
+}
+
 #[derive(Debug)]
 struct Table {
+    kind: &'static str,
     destinations: Vec<Destination>,
     columns: usize,
     routers: usize,
@@ -127,7 +185,7 @@ struct Table {
     /// Distinct entries: a route, and the layer on which packets arrive.
     routes: Vec<(Route, RouteState)>,
     lists: Vec<PortId>,
-    starts: u32,
+    starts: Starts,
     adaptive: bool,
     by_router: bool,
     minimal: bool,
@@ -170,28 +228,46 @@ impl TableSpec {
         if self.ties == TieRule::First {
             draft.entries.iter_mut().for_each(|entry| entry.ports.truncate(1));
         }
+        Table::new(draft, topology, (self.starts.into(), self.ties.choice()))
+    }
+}
+
+impl Table {
+    /// Checks a table. Packets start on its first `starts` layers, unless it assigns lanes.
+    fn new(
+        mut draft: TableBuilder,
+        topology: &dyn Topology,
+        (starts, choice): (u32, Choice),
+    ) -> Result<Self, KeyError> {
         let wiring = Wiring::new(topology);
         let compiled = Compiled::new(&mut draft, topology, &wiring)?;
-        let paths = paths::follow(&draft, &compiled, (topology, &wiring), self.starts.into())?;
-        let (routes, lists) = routes(&draft.entries, self.ties.choice());
+        let paths = paths::follow(&draft, &compiled, (topology, &wiring), starts as usize)?;
+        let (routes, lists) = routes(&draft.entries, choice);
         let destination = |(node, &column): (u32, &u32)| {
             let (router, port) = topology.attachment(NodeId(node));
             Destination { router, column, port }
         };
-        Ok(Table {
+        Ok(Self {
+            kind: "table",
             destinations: (0..).zip(&compiled.of_node).map(destination).collect(),
             columns: compiled.targets.len(),
             routers: draft.routers,
-            adaptive: self.ties == TieRule::LeastLoaded && draft.entries.iter().any(|entry| entry.ports.len() > 1),
+            adaptive: choice == Choice::LeastLoaded && draft.entries.iter().any(|entry| entry.ports.len() > 1),
             index: Index::new(draft.entries.len(), compiled.index),
             routes,
             lists,
-            starts: self.starts.into(),
+            starts: if compiled.lanes.is_empty() { Starts::Drawn(starts) } else { Starts::Assigned(compiled.lanes) },
             by_router: compiled.by_router,
             minimal: !paths.detours,
             classes: paths.classes,
             max_routers: paths.longest + 1,
         })
+    }
+
+    /// Returns the layer on which the packets of a pair of nodes start, if it is assigned.
+    fn assigned(&self, lanes: &[u8], src: NodeId, dst: NodeId) -> RouteState {
+        let (from, to) = (self.destinations[src.index()].router, self.destinations[dst.index()].column);
+        RouteState(lanes[from.index() * self.columns + to as usize].into())
     }
 }
 
@@ -215,7 +291,7 @@ fn routes(entries: &[Entry], choice: Choice) -> (Vec<(Route, RouteState)>, Vec<P
 
 impl Routing for Table {
     fn kind(&self) -> &'static str {
-        "table"
+        self.kind
     }
 
     fn classes(&self) -> u8 {
@@ -231,14 +307,23 @@ impl Routing for Table {
     }
 
     /// The state is the layer.
-    fn start(&self, _src: NodeId, _dst: NodeId, draw: &mut dyn Draw) -> RouteState {
-        // No draw without need, so that a stream is read as little as possible.
-        RouteState(if self.starts == 1 { 0 } else { draw.below(self.starts) })
+    fn start(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> RouteState {
+        match &self.starts {
+            // No draw without need, so that a stream is read as little as possible.
+            Starts::Drawn(1) => RouteState(0),
+            Starts::Drawn(layers) => RouteState(draw.below(*layers)),
+            Starts::Assigned(lanes) => self.assigned(lanes, src, dst),
+        }
     }
 
-    fn initial_distribution(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
-        let probability = 1.0 / f64::from(self.starts);
-        (0..self.starts).map(|layer| (RouteState(layer), probability)).collect()
+    fn initial_distribution(&self, src: NodeId, dst: NodeId) -> Vec<(RouteState, f64)> {
+        match &self.starts {
+            &Starts::Drawn(layers) => {
+                let probability = 1.0 / f64::from(layers);
+                (0..layers).map(|layer| (RouteState(layer), probability)).collect()
+            }
+            Starts::Assigned(lanes) => vec![(self.assigned(lanes, src, dst), 1.0)],
+        }
     }
 
     #[inline]

@@ -159,6 +159,7 @@ impl Lines<'_> {
             entries: self.entries.entries,
             index: vec![NONE; size as usize],
             origin: Origin::Array(0),
+            lanes: Vec::new(),
         };
         let mut numbers = vec![0; size as usize];
         for line in &self.lines {

@@ -1,0 +1,148 @@
+//! `dfsssp`: deadlock-free single-source shortest paths (Domke, Hoefler and Nagel, "Deadlock-free oblivious routing for
+//! arbitrary topologies", IPDPS 2011).
+//!
+//! Node by node, each router sends by the wires whose nodes so far add up to the fewest, among the paths of the fewest
+//! hops. The wires then count the nodes that send over them. Two more rounds route each node again, past the paths to
+//! all others, which OpenSM does not do. All packets start on lane 0. While waiting channels of a
+//! lane form a cycle, the paths of the dependency that the fewest paths of the cycle share move to the next lane.
+//!
+//! OpenSM afterwards spreads paths over all lanes that a fabric has; here lanes stay as few as found. The paper leaves
+//! the order of destinations open: routers with the most nodes come first, as in OpenSM.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Topology;
+use units::{KeyError, NodeId, RouterId};
+
+use super::Subnet;
+use super::cycles::Lane;
+use super::lanes::too_many_lanes;
+use crate::Routing;
+use crate::algorithms::shortest_path::MAX_CLASSES;
+use crate::algorithms::table::{Forwarding, NO_PORT};
+use crate::algorithms::tables::UNREACHED;
+
+/// Any topology: OpenSM's `dfsssp`, shortest paths that are balanced over wires by the number of nodes, on as many lanes
+/// as keep them free of deadlock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DfssspSpec {}
+
+/// Mark of a router that sends nothing to a destination.
+pub(super) const NO_WIRE: u32 = u32::MAX;
+
+impl DfssspSpec {
+    /// Builds the routing on a topology.
+    ///
+    /// # Errors
+    /// If routers cannot reach one another, if more than 64 lanes are needed, or if the table would have more than 2^28
+    /// entries.
+    pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + use<>, KeyError> {
+        let subnet = Subnet::new(topology, "dfsssp")?;
+        subnet.check_connected()?;
+        let steps = steps(&subnet);
+        let lanes = assign_lanes(&subnet, &steps)?;
+        let port = |&wire: &u32| if wire == NO_WIRE { NO_PORT } else { subnet.wires.at(wire as usize).0.0 };
+        Forwarding { ports: steps.iter().map(port).collect(), lanes }.build("dfsssp", topology)
+    }
+}
+
+/// Wires of paths, and the number of nodes that send over each wire.
+struct Balance<'a> {
+    subnet: &'a Subnet<'a>,
+    /// Wire by which each router sends to each node, by router and node.
+    steps: Vec<u32>,
+    /// By wire, the pairs of nodes whose packets take it.
+    used: Vec<u64>,
+    /// By router, the sum of `used` on the way to the destination.
+    cost: Vec<u64>,
+    /// By router, the nodes that send by way of the router.
+    senders: Vec<u64>,
+}
+
+/// Number of times that each node is routed: later times know the paths to all other nodes.
+const ROUNDS: usize = 3;
+
+/// Returns the wire by which each router sends to each node, by router and node.
+fn steps(subnet: &Subnet<'_>) -> Vec<u32> {
+    let routers = subnet.nodes.len();
+    let mut balance = Balance {
+        subnet,
+        steps: vec![NO_WIRE; routers * subnet.homes.len()],
+        used: vec![0; subnet.wires.len()],
+        cost: vec![0; routers],
+        senders: vec![0; routers],
+    };
+    for _ in 0..ROUNDS {
+        for target in subnet.by_load() {
+            let hops = subnet.distances(&[target]);
+            let mut outwards: Vec<RouterId> =
+                subnet.routers().filter(|&at| at != target && hops[at.index()] != UNREACHED).collect();
+            outwards.sort_by_key(|at| hops[at.index()]);
+            for &node in &subnet.nodes[target.index()] {
+                balance.count(node, &outwards, |used, senders| *used -= senders);
+                balance.cost[target.index()] = 0;
+                balance.route(node, &outwards, &hops);
+                balance.count(node, &outwards, |used, senders| *used += senders);
+            }
+        }
+    }
+    balance.steps
+}
+
+impl Balance<'_> {
+    fn place(&self, at: RouterId, node: NodeId) -> usize {
+        at.index() * self.subnet.homes.len() + node.index()
+    }
+
+    /// Routes all packets to a node. `outwards` are the other routers, the nearest first, and `hops` their distances.
+    fn route(&mut self, node: NodeId, outwards: &[RouterId], hops: &[u32]) {
+        let wires = &self.subnet.wires;
+        for &at in outwards {
+            let nearer = wires.range(at).filter(|&wire| hops[wires.at(wire).1.index()] < hops[at.index()]);
+            let total = |wire: usize| self.used[wire] + self.cost[wires.at(wire).1.index()];
+            if let Some(wire) = nearer.min_by_key(|&wire| (total(wire), wire)) {
+                self.cost[at.index()] = total(wire);
+                let place = self.place(at, node);
+                self.steps[place] = wire as u32;
+            }
+        }
+    }
+
+    /// Adds to or subtracts from `used` the senders to a node.
+    fn count(&mut self, node: NodeId, outwards: &[RouterId], change: impl Fn(&mut u64, u64)) {
+        for &at in outwards {
+            self.senders[at.index()] = self.subnet.nodes[at.index()].len() as u64;
+        }
+        for &at in outwards.iter().rev() {
+            let wire = self.steps[self.place(at, node)];
+            if wire != NO_WIRE {
+                let senders = self.senders[at.index()];
+                change(&mut self.used[wire as usize], senders);
+                self.senders[self.subnet.wires.at(wire as usize).1.index()] += senders;
+            }
+        }
+    }
+}
+
+/// Returns the lane of each path, by source router and destination node.
+fn assign_lanes(subnet: &Subnet<'_>, steps: &[u32]) -> Result<Vec<u8>, KeyError> {
+    let mut lanes = vec![0_u8; steps.len()];
+    let sources = subnet.routers().filter(|at| !subnet.nodes[at.index()].is_empty());
+    let mut paths: Vec<(RouterId, NodeId)> =
+        sources.flat_map(|at| (0..subnet.homes.len() as u32).map(move |node| (at, NodeId(node)))).collect();
+    let mut lane = Lane::new(subnet, steps);
+    for number in 0.. {
+        for &(from, to) in &paths {
+            lanes[from.index() * subnet.homes.len() + to.index()] = number;
+        }
+        paths = lane.without_cycles(paths);
+        if paths.is_empty() {
+            break;
+        }
+        if u32::from(number) + 1 >= MAX_CLASSES {
+            return Err(too_many_lanes("dfsssp"));
+        }
+    }
+    Ok(lanes)
+}
