@@ -1,9 +1,10 @@
 //! `dfsssp`: deadlock-free single-source shortest paths (Domke, Hoefler and Nagel, "Deadlock-free oblivious routing for
 //! arbitrary topologies", IPDPS 2011).
 //!
-//! Node by node, each router sends by the wires whose nodes so far add up to the fewest, among the paths of the fewest
-//! hops. The wires then count the nodes that send over them. Two more rounds route each node again, past the paths to
-//! all others, which OpenSM does not do. All packets start on lane 0. While waiting channels of a
+//! Node by node, each router sends by a path of the fewest hops whose wires have the fewest nodes so far. The wires then
+//! count the nodes that send over them. Unlike OpenSM, which adds up these counts, the cost of a path is the sum of their
+//! squares, routers see the paths of nearer routers to the same node, and two more rounds route each node again past the
+//! paths to all others. All packets start on lane 0. While waiting channels of a
 //! lane form a cycle, the paths of the dependency that the fewest paths of the cycle share move to the next lane.
 //!
 //! OpenSM afterwards spreads paths over all lanes that a fabric has; here lanes stay as few as found. The paper leaves
@@ -54,10 +55,6 @@ struct Balance<'a> {
     steps: Vec<u32>,
     /// By wire, the pairs of nodes whose packets take it.
     used: Vec<u64>,
-    /// By router, the sum of `used` on the way to the destination.
-    cost: Vec<u64>,
-    /// By router, the nodes that send by way of the router.
-    senders: Vec<u64>,
 }
 
 /// Number of times that each node is routed: later times know the paths to all other nodes.
@@ -65,14 +62,8 @@ const ROUNDS: usize = 3;
 
 /// Returns the wire by which each router sends to each node, by router and node.
 fn steps(subnet: &Subnet<'_>) -> Vec<u32> {
-    let routers = subnet.nodes.len();
-    let mut balance = Balance {
-        subnet,
-        steps: vec![NO_WIRE; routers * subnet.homes.len()],
-        used: vec![0; subnet.wires.len()],
-        cost: vec![0; routers],
-        senders: vec![0; routers],
-    };
+    let steps = vec![NO_WIRE; subnet.nodes.len() * subnet.homes.len()];
+    let mut balance = Balance { subnet, steps, used: vec![0; subnet.wires.len()] };
     for _ in 0..ROUNDS {
         for target in subnet.by_load() {
             let hops = subnet.distances(&[target]);
@@ -80,10 +71,13 @@ fn steps(subnet: &Subnet<'_>) -> Vec<u32> {
                 subnet.routers().filter(|&at| at != target && hops[at.index()] != UNREACHED).collect();
             outwards.sort_by_key(|at| hops[at.index()]);
             for &node in &subnet.nodes[target.index()] {
-                balance.count(node, &outwards, |used, senders| *used -= senders);
-                balance.cost[target.index()] = 0;
-                balance.route(node, &outwards, &hops);
-                balance.count(node, &outwards, |used, senders| *used += senders);
+                for &at in &outwards {
+                    balance.count(at, node, |used, senders| *used -= senders);
+                }
+                for &at in &outwards {
+                    balance.route(at, node, &hops);
+                    balance.count(at, node, |used, senders| *used += senders);
+                }
             }
         }
     }
@@ -91,36 +85,37 @@ fn steps(subnet: &Subnet<'_>) -> Vec<u32> {
 }
 
 impl Balance<'_> {
-    fn place(&self, at: RouterId, node: NodeId) -> usize {
-        at.index() * self.subnet.homes.len() + node.index()
+    /// Iterates over the wires on the way from a router to a node.
+    fn path(&self, from: RouterId, node: NodeId) -> impl Iterator<Item = usize> + '_ {
+        let (wires, nodes) = (&self.subnet.wires, self.subnet.homes.len());
+        let step = move |at: RouterId| {
+            Some(self.steps[at.index() * nodes + node.index()])
+                .filter(|&wire| wire != NO_WIRE)
+                .map(|wire| wire as usize)
+        };
+        std::iter::successors(step(from), move |&wire| step(wires.at(wire).1))
     }
 
-    /// Routes all packets to a node. `outwards` are the other routers, the nearest first, and `hops` their distances.
-    fn route(&mut self, node: NodeId, outwards: &[RouterId], hops: &[u32]) {
+    /// Routes the packets of a router to a node, after those of all routers that are nearer.
+    fn route(&mut self, at: RouterId, node: NodeId, hops: &[u32]) {
         let wires = &self.subnet.wires;
-        for &at in outwards {
-            let nearer = wires.range(at).filter(|&wire| hops[wires.at(wire).1.index()] < hops[at.index()]);
-            let total = |wire: usize| self.used[wire] + self.cost[wires.at(wire).1.index()];
-            if let Some(wire) = nearer.min_by_key(|&wire| (total(wire), wire)) {
-                self.cost[at.index()] = total(wire);
-                let place = self.place(at, node);
-                self.steps[place] = wire as u32;
-            }
+        let nearer = wires.range(at).filter(|&wire| hops[wires.at(wire).1.index()] < hops[at.index()]);
+        // Squares make a few busy wires cost more than many others.
+        let square = |wire: usize| u128::from(self.used[wire]).pow(2);
+        let cost = |wire: usize| square(wire) + self.path(wires.at(wire).1, node).map(square).sum::<u128>();
+        if let Some(wire) = nearer.min_by_key(|&wire| (cost(wire), wire)) {
+            self.steps[at.index() * self.subnet.homes.len() + node.index()] = wire as u32;
         }
     }
 
-    /// Adds to or subtracts from `used` the senders to a node.
-    fn count(&mut self, node: NodeId, outwards: &[RouterId], change: impl Fn(&mut u64, u64)) {
-        for &at in outwards {
-            self.senders[at.index()] = self.subnet.nodes[at.index()].len() as u64;
-        }
-        for &at in outwards.iter().rev() {
-            let wire = self.steps[self.place(at, node)];
-            if wire != NO_WIRE {
-                let senders = self.senders[at.index()];
-                change(&mut self.used[wire as usize], senders);
-                self.senders[self.subnet.wires.at(wire as usize).1.index()] += senders;
-            }
+    /// Adds the nodes of a router to the wires on their way to a node, or subtracts them.
+    fn count(&mut self, at: RouterId, node: NodeId, change: impl Fn(&mut u64, u64)) {
+        let (wires, nodes) = (&self.subnet.wires, self.subnet.homes.len());
+        let senders = self.subnet.nodes[at.index()].len() as u64;
+        let mut at = at;
+        while let Some(wire) = self.steps.get(at.index() * nodes + node.index()).filter(|&&wire| wire != NO_WIRE) {
+            change(&mut self.used[*wire as usize], senders);
+            at = wires.at(*wire as usize).1;
         }
     }
 }
