@@ -17,6 +17,7 @@ use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpe
 use crate::algorithms::levels::LevelRouting;
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use crate::algorithms::opensm::dfsssp::DfssspSpec;
+use crate::algorithms::opensm::ftree::FtreeSpec;
 use crate::algorithms::opensm::lash::LashSpec;
 use crate::algorithms::opensm::minhop::MinhopSpec;
 use crate::algorithms::opensm::updn::UpdnSpec;
@@ -77,6 +78,9 @@ pub enum RoutingSpec {
     /// Trees, and any topology with given roots: OpenSM's `updn`, up and down the ranks below roots, balanced over ports
     /// by the number of nodes. One class of virtual channels.
     Updn(UpdnSpec),
+    /// Trees: OpenSM's `ftree`, which counts the nodes that each wire up and down has been given. One class of virtual
+    /// channels.
+    Ftree(FtreeSpec),
     /// Any topology: OpenSM's `lash`, one shortest path for each pair of routers, on as many lanes as keep it free of
     /// deadlock.
     Lash(LashSpec),
@@ -162,6 +166,7 @@ impl RoutingSpec {
             Self::UpDown(_) => "up-down",
             Self::Minhop(_) => "minhop",
             Self::Updn(_) => "updn",
+            Self::Ftree(_) => "ftree",
             Self::Lash(_) => "lash",
             Self::Dfsssp(_) => "dfsssp",
             Self::Table(_) => "table",
@@ -185,6 +190,7 @@ impl RoutingSpec {
             | Self::UpDown(_)
             | Self::Minhop(_)
             | Self::Updn(_)
+            | Self::Ftree(_)
             | Self::Lash(_)
             | Self::Dfsssp(_)
             | Self::Table(_) => None,
@@ -217,6 +223,7 @@ impl RoutingSpec {
             | Self::Par(_)
             | Self::UpDown(_)
             | Self::Updn(_)
+            | Self::Ftree(_)
             | Self::Table(_) => false,
         }
     }
@@ -300,6 +307,7 @@ impl RoutingSpec {
             Self::UpDown(spec) => Arc::new(spec.build(topology)?),
             Self::Minhop(spec) => Arc::new(spec.build(topology)?),
             Self::Updn(spec) => Arc::new(spec.build(topology)?),
+            Self::Ftree(spec) => Arc::new(spec.build(topology)?),
             Self::Lash(spec) => Arc::new(spec.build(topology)?),
             Self::Dfsssp(spec) => Arc::new(spec.build(topology)?),
             Self::Table(spec) => Arc::new(spec.build(topology, base)?),

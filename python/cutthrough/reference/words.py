@@ -169,9 +169,9 @@ WORDS = (
     ),
     Word(
         ("updn", "minhop", "OpenSM", "subnet manager", "LASH", "DFSSSP", "Nue", "LMC"),
-        ("routing.up-down", "routing.shortest-path", "routing.table"),
-        "`up-down` is updn and `shortest-path` is minhop. Tables of other engines are read by kind `table`, which "
-        "has one port for each destination.",
+        ("routing.minhop", "routing.updn", "routing.ftree", "routing.lash", "routing.dfsssp", "routing.table"),
+        "`minhop`, `updn`, `ftree`, `lash` and `dfsssp` make the tables of OpenSM's engines of these names. Tables of other "
+        "engines are read by kind `table`, which has one port for each destination.",
     ),
     Word(
         ("injection_rate", "offered load"),

@@ -76,11 +76,11 @@ fn dfsssp_uses_all_wires_of_a_clique_and_of_a_tree_evenly() {
 }
 
 #[test]
-fn minhop_balances_the_nodes_over_ports() {
+fn engines_balance_the_nodes_over_ports() {
     // 4 leaves of 4 nodes, 4 tops: each leaf has 12 nodes elsewhere, 3 for each top. Would catch a lost count.
     let tree = fat_tree(4, 2);
-    let outputs = subnet::outputs(&*tree, &*build(engine("minhop"), &*tree));
-    for row in &outputs[..4] {
+    let outputs = ["minhop", "updn", "ftree"].map(|kind| subnet::outputs(&*tree, &*build(engine(kind), &*tree)));
+    for row in outputs.iter().flat_map(|outputs| &outputs[..4]) {
         let mut nodes = std::collections::BTreeMap::new();
         for port in row.iter().flatten() {
             *nodes.entry(*port).or_insert(0) += 1;
@@ -126,6 +126,27 @@ fn what_an_engine_does_not_accept_is_refused_with_the_reason() {
         refused(r#"{"kind": "updn", "roots": []}"#, &*torus(&[6], 1)),
         "roots: `roots` is empty; this torus has the routers 0 to 5"
     );
+}
+
+#[test]
+fn ftree_says_why_a_network_is_no_tree() {
+    let refused = |topology: &dyn Topology| engine("ftree").build(topology).map(|routing| routing.kind()).unwrap_err();
+    let parts = [
+        (torus(&[6, 6], 1), "it has 1 levels and 36 routers with nodes"),
+        (network("link 0 2\nlink 1 2\nlink 0 1\nnode 0\nnode 1"), "routers 0 and 1 are wired within level 0"),
+        (
+            network("link 0 2\nlink 1 2\nlink 0 3\nnode 0\nnode 1"),
+            "routers 0 and 1 of level 0 have different numbers of",
+        ),
+        (
+            network("link 0 2\nlink 1 2\nlink 1 2\nnode 0\nnode 1"),
+            "routers 0 and 1 of level 0 have different numbers of",
+        ),
+    ];
+    for (topology, part) in parts {
+        let error = refused(&*topology);
+        assert!(error.key == "kind" && error.message.contains(part), "{}", error.message);
+    }
 }
 
 #[test]

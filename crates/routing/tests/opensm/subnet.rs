@@ -141,8 +141,9 @@ impl Opensm {
         drop(simulator);
         let log = std::fs::read_to_string(folder.join("log")).unwrap();
         let outputs = read(&std::fs::read_to_string(folder.join("opensm-lfts.dump")).unwrap(), topology);
-        let made = log.lines().filter_map(|line| line.split_once("osm_ucast_mgr_process: ")?.1.split_once(" tables"));
-        let engine = made.last().unwrap_or_else(|| panic!("no tables of {nodes} nodes: {log}")).0.to_owned();
+        let mut made =
+            log.lines().filter_map(|line| line.split_once("osm_ucast_mgr_process: ")?.1.split_once(" tables"));
+        let engine = made.next_back().unwrap_or_else(|| panic!("no tables of {nodes} nodes: {log}")).0.to_owned();
         std::fs::remove_dir_all(&folder).unwrap();
         Made { engine, outputs, log }
     }

@@ -21,6 +21,7 @@ type Feature = (String, String);
 /// `path=level`; `*` stands for any text, and a `-` before it takes it out again.
 const NEEDS: &[(&str, &str, &str)] = &[
     ("routing=adaptive-up-down routing=random-up-down routing=d-mod-k", "topology", "fat-tree xgft leaf-spine"),
+    ("routing=updn routing=ftree", "topology", "fat-tree xgft leaf-spine"),
     ("routing=dimension-order routing=minimal-adaptive", "topology", "torus mesh"),
     ("routing=minimal routing=valiant-* routing=ugal-* routing=par", "topology", "dragonfly"),
     ("workload.pattern=adversarial placement=random-groups", "topology", "dragonfly"),

@@ -14,9 +14,15 @@ pub(super) struct Lane<'a> {
     first: Vec<usize>,
     /// By dependency, the paths that have it.
     paths: Vec<Vec<u32>>,
-    /// By dependency, the number of packets' sources on those of its paths that are left.
+    /// By dependency, the number of nodes that send on its remaining paths.
     weight: Vec<u32>,
     state: Vec<Visit>,
+    /// Paths that are on the lane, or have been.
+    members: Vec<(RouterId, NodeId)>,
+    /// Whether each path is still on the lane.
+    stays: Vec<bool>,
+    /// Wires on the way of the search, each with the number of its dependencies that have been followed.
+    trail: Vec<(usize, usize)>,
 }
 
 /// Progress of a depth-first search at a wire.
@@ -36,10 +42,12 @@ impl<'a> Lane<'a> {
         }
         let all = first[subnet.wires.len()];
         let state = vec![Visit::Fresh; subnet.wires.len()];
-        Self { subnet, steps, first, paths: vec![Vec::new(); all], weight: vec![0; all], state }
+        let (paths, weight) = (vec![Vec::new(); all], vec![0; all]);
+        let (members, stays, trail) = (Vec::new(), Vec::new(), Vec::new());
+        Self { subnet, steps, first, paths, weight, state, members, stays, trail }
     }
 
-    /// Puts paths on the lane. Returns those that must leave it again.
+    /// Puts paths on the lane. Returns the paths that must leave it again.
     pub fn without_cycles(&mut self, paths: Vec<(RouterId, NodeId)>) -> Vec<(RouterId, NodeId)> {
         self.paths.iter_mut().for_each(Vec::clear);
         self.weight.fill(0);
@@ -51,14 +59,14 @@ impl<'a> Lane<'a> {
                 lane.weight[dependency] += weight;
             });
         }
-        let mut left = vec![true; paths.len()];
-        let mut trail = Vec::new();
+        self.stays = vec![true; paths.len()];
+        self.members = paths;
         for start in 0..self.state.len() {
             if self.state[start] == Visit::Fresh {
-                self.search(start, (&mut trail, &mut left, &paths));
+                self.search(start);
             }
         }
-        paths.into_iter().zip(left).filter(|&(_, left)| !left).map(|(path, _)| path).collect()
+        self.members.iter().zip(&self.stays).filter(|&(_, stays)| !stays).map(|(&path, _)| path).collect()
     }
 
     /// Calls `each` with the dependencies of a path.
@@ -75,54 +83,50 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Searches for cycles from a wire, and removes paths until there is none. `trail` holds the wires on the way, each
-    /// with the number of its dependencies that have been followed.
-    fn search(
-        &mut self,
-        start: usize,
-        (trail, left, paths): (&mut Vec<(usize, usize)>, &mut [bool], &[(RouterId, NodeId)]),
-    ) {
-        trail.push((start, 0));
+    /// Searches for cycles from a wire, and removes paths until there is none.
+    fn search(&mut self, start: usize) {
+        self.trail.push((start, 0));
         self.state[start] = Visit::Open;
-        while let Some((wire, followed)) = trail.last_mut() {
+        while let Some((wire, followed)) = self.trail.last_mut() {
             let (dependency, beyond) = (self.first[*wire] + *followed, self.subnet.wires.at(*wire).1);
             if dependency == self.first[*wire + 1] {
                 self.state[*wire] = Visit::Done;
-                trail.pop();
+                self.trail.pop();
                 continue;
             }
             let next = self.subnet.wires.range(beyond).start + *followed;
             *followed += 1;
+            if self.weight[dependency] == 0 {
+                continue;
+            }
             match self.state[next] {
-                Visit::Fresh if self.weight[dependency] > 0 => {
+                Visit::Fresh => {
                     self.state[next] = Visit::Open;
-                    trail.push((next, 0));
+                    self.trail.push((next, 0));
                 }
-                Visit::Open if self.weight[dependency] > 0 => {
-                    let begin = trail.iter().position(|&(wire, _)| wire == next).unwrap_or(0);
-                    // The dependencies of the cycle are those that the wires of the trail followed last.
-                    let of = |&(wire, followed): &(usize, usize)| self.first[wire] + followed - 1;
-                    let cycle = trail[begin..].iter().map(of).enumerate();
-                    let Some((place, weakest)) = cycle.min_by_key(|&(_, dependency)| self.weight[dependency]) else {
-                        continue;
-                    };
-                    for number in std::mem::take(&mut self.paths[weakest]) {
-                        if std::mem::replace(&mut left[number as usize], false) {
-                            self.remove(paths[number as usize]);
-                        }
-                    }
-                    // Wires behind the removed dependency may be reached in another way.
-                    for (wire, _) in trail.drain(begin + place + 1..) {
-                        self.state[wire] = Visit::Fresh;
-                    }
-                }
-                _ => {}
+                Visit::Open => self.break_cycle(next),
+                Visit::Done => {}
             }
         }
     }
 
-    fn remove(&mut self, path: (RouterId, NodeId)) {
-        let weight = self.subnet.nodes[path.0.index()].len() as u32;
-        self.each_dependency(path, |lane, dependency| lane.weight[dependency] -= weight);
+    /// Removes the paths of the weakest dependency of the cycle from a wire of the trail to the trail's end and back.
+    fn break_cycle(&mut self, wire: usize) {
+        let begin = self.trail.iter().position(|&(on_trail, _)| on_trail == wire).unwrap_or(0);
+        // Each wire of the trail followed its dependency of the cycle last.
+        let followed = |&(wire, followed): &(usize, usize)| self.first[wire] + followed - 1;
+        let cycle = (begin..).zip(self.trail[begin..].iter().map(followed));
+        let Some((place, weakest)) = cycle.min_by_key(|&(_, dependency)| self.weight[dependency]) else { return };
+        for number in std::mem::take(&mut self.paths[weakest]) {
+            if std::mem::replace(&mut self.stays[number as usize], false) {
+                let path = self.members[number as usize];
+                let weight = self.subnet.nodes[path.0.index()].len() as u32;
+                self.each_dependency(path, |lane, dependency| lane.weight[dependency] -= weight);
+            }
+        }
+        // Wires behind the removed dependency may be reached in another way.
+        for (wire, _) in self.trail.drain(place + 1..) {
+            self.state[wire] = Visit::Fresh;
+        }
     }
 }

@@ -23,8 +23,8 @@ use crate::algorithms::shortest_path::MAX_CLASSES;
 use crate::algorithms::table::{Forwarding, NO_PORT};
 use crate::algorithms::tables::UNREACHED;
 
-/// Any topology: OpenSM's `dfsssp`, shortest paths that are balanced over wires by the number of nodes, on as many lanes
-/// as keep them free of deadlock.
+/// Any topology: OpenSM's `dfsssp`, shortest paths that are balanced over wires by the number of nodes, on as many
+/// lanes as keep them free of deadlock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DfssspSpec {}
@@ -96,7 +96,7 @@ impl Balance<'_> {
         std::iter::successors(step(from), move |&wire| step(wires.at(wire).1))
     }
 
-    /// Routes the packets of a router to a node, after those of all routers that are nearer.
+    /// Routes the packets of a router to a node. All nearer routers have been routed.
     fn route(&mut self, at: RouterId, node: NodeId, hops: &[u32]) {
         let wires = &self.subnet.wires;
         let nearer = wires.range(at).filter(|&wire| hops[wires.at(wire).1.index()] < hops[at.index()]);

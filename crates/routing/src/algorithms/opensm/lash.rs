@@ -97,11 +97,11 @@ fn steps(links: &Links, routers: usize) -> Vec<Vec<u32>> {
                 }
             }
         }
-        for to in 0..routers {
-            let mut at = RouterId(to as u32);
+        for to in (0..routers as u32).map(RouterId) {
+            let mut at = to;
             while by[at.index()] != NONE {
                 let (link, before) = (by[at.index()], came[at.index()]);
-                let step = &mut steps[before.index()][to];
+                let step = &mut steps[before.index()][to.index()];
                 *step = if *step == NONE { link } else { *step };
                 at = before;
             }

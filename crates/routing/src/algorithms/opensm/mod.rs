@@ -11,6 +11,7 @@
 mod balance;
 mod cycles;
 pub mod dfsssp;
+pub mod ftree;
 mod lanes;
 pub mod lash;
 pub mod minhop;
