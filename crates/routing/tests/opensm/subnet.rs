@@ -110,7 +110,8 @@ impl Opensm {
         found.then_some(Self { root })
     }
 
-    /// Runs an engine on a topology, with a file of root GUIDs unless there are no `roots`. LIDs are 1 and up for the nodes in order, then for the routers.
+    /// Runs an engine on a topology, with a file of root GUIDs unless there are no `roots`. LIDs are 1 and up for the
+    /// nodes in order, then for the routers.
     pub fn run(&self, engine: &str, topology: &dyn Topology, roots: &[u64]) -> Made {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         let name = format!("cutthrough-opensm-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));

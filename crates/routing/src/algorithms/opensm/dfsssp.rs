@@ -1,11 +1,11 @@
 //! `dfsssp`: deadlock-free single-source shortest paths (Domke, Hoefler and Nagel, "Deadlock-free oblivious routing for
 //! arbitrary topologies", IPDPS 2011).
 //!
-//! Node by node, each router sends by a path of the fewest hops whose wires have the fewest nodes so far. The wires then
-//! count the nodes that send over them. Unlike OpenSM, which adds up these counts, the cost of a path is the sum of their
-//! squares, routers see the paths of nearer routers to the same node, and two more rounds route each node again past the
-//! paths to all others. All packets start on lane 0. While waiting channels of a
-//! lane form a cycle, the paths of the dependency that the fewest paths of the cycle share move to the next lane.
+//! Node by node, each router sends by a path of the fewest hops whose wires have the fewest nodes so far. The wires
+//! then count the nodes that send over them. Unlike OpenSM, which adds up these counts, the cost of a path is the sum
+//! of their squares, routers see the paths of nearer routers to the same node, and two more rounds route each node
+//! again past the paths to all others. All packets start on lane 0. While waiting channels of a lane form a cycle, the
+//! paths of the dependency that the fewest paths of the cycle share move to the next lane.
 //!
 //! OpenSM afterwards spreads paths over all lanes that a fabric has; here lanes stay as few as found. The paper leaves
 //! the order of destinations open: routers with the most nodes come first, as in OpenSM.

@@ -1,11 +1,11 @@
 //! `ftree`: OpenSM's engine for fat-trees (Zahavi, Johnson, Kerbyson and Lang, "Optimized InfiniBand fat-tree routing
 //! for shift all-to-all communication patterns", Concurrency and Computation 22, 2010).
 //!
-//! Levels are the distances from the leaves, which are the routers with nodes. Leaf by leaf and node by node, the engine
-//! climbs from the leaf by the parent, and by its wire, that has been taken by the fewest nodes: this is the way down to
-//! the node. From each router of the climb it sets the way of all other routers below it, up by the wires that fewest
-//! nodes have taken upward. Parents beside the climb get a way down too, by the first of their least used wires, which
-//! is not counted.
+//! Levels are the distances from the leaves, which are the routers with nodes. Leaf by leaf and node by node, the
+//! engine climbs from the leaf by the parent, and by its wire, that has been taken by the fewest nodes: this is the way
+//! down to the node. From each router of the climb it sets the way of all other routers below it, up by the wires that
+//! fewest nodes have taken upward. Parents beside the climb get a way down too, by the first of their least used wires,
+//! which is not counted.
 //!
 //! OpenSM refuses trees whose routers of one level have different numbers of parents, children or wires to one of them,
 //! and trees of fewer than 2 or more than 8 levels. Wires within a level are refused here, too.

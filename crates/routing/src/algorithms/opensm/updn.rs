@@ -2,9 +2,9 @@
 //! and within a rank to a lower number; between two roots every step leads up. Packets go up and then down, by the
 //! fewest hops, balanced over ports as by `minhop`.
 //!
-//! As in OpenSM, a search from the destination keeps for each router the direction of one step that leads there, also if
-//! paths of several directions do. In networks with many wires within a rank this can leave a path that goes down and up
-//! again, and thereby a cycle of waiting channels, which the check for deadlock finds.
+//! As in OpenSM, a search from the destination keeps for each router the direction of one step that leads there, also
+//! if paths of several directions do. In networks with many wires within a rank this can leave a path that goes down
+//! and up again, and thereby a cycle of waiting channels, which the check for deadlock finds.
 //!
 //! If no roots are given, a router is a root if its distance to the nodes has one value for more than 90 % of the nodes
 //! and no other for more than 5 %: the top of a full tree.

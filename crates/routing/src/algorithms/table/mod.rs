@@ -9,8 +9,8 @@
 //! A table is checked as it is read: ports lead to routers, every packet arrives, no packet can loop. Deadlock freedom
 //! is checked as for every routing. At the destination's router packets leave on class 0.
 //!
-//! The engines of OpenSM (`opensm`) make their tables in memory: one forwarding table, and the layer (lane) on which the
-//! packets of each pair of a router and a destination start and stay.
+//! The engines of OpenSM (`opensm`) make their tables in memory: one forwarding table, and the layer (lane) on which
+//! the packets of each pair of a router and a destination start and stay.
 //!
 //! Cost: 2 bytes an entry (4 if more than 65,535 entries differ), one look-up a hop. Not modelled: tables that depend
 //! on the input port, which layers can express, and choices between ports of different classes.
