@@ -79,17 +79,19 @@ pub(crate) fn routers_between(system: &System, pair: (NodeId, NodeId), draw: &mu
     follow(system, (pair, Way::Direct), draw, &mut |_, _| ())
 }
 
-/// Path that a packet takes where its routing weighs two (`Choice::Ugal`).
+/// Path that a packet takes where its routing weighs several (`Choice::Weighed`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// First path.
     Direct,
-    /// Second path.
+    /// Last path.
     Detour,
 }
 
-/// Follows a packet from one node to another. Visits the channels between routers that it takes, each with the two
-/// paths if the router before the channel weighs them. Returns the number of routers on the packet's path.
+/// Follows a packet from one node to another. Visits the channels between routers that it takes, each with the first
+/// and the last path if the router before the channel weighs paths. Returns the number of routers on the packet's path.
+///
+/// A packet that may choose at every router (`Choice::WeighedAny`) goes as in a network without load, whatever the way.
 pub(crate) fn follow(
     system: &System,
     ((src, dst), way): ((NodeId, NodeId), Way),
@@ -104,11 +106,18 @@ pub(crate) fn follow(
         let before = hop;
         let mut route = routing.route(at, &mut hop);
         let mut weighed = None;
-        if route.choice == Choice::Ugal {
-            let paths = routing.candidates(at, &before);
-            weighed = Some(paths);
-            hop = Hop { state: paths[way as usize].state, ..before };
-            route = routing.route(at, &mut hop);
+        if route.choice.is_weighed() {
+            let candidate = |number| routing.candidate(at, &before, number).map(|option| (number, option));
+            let all: Vec<(u16, PathOption)> = (0..route.count).filter_map(candidate).collect();
+            let (Some(&first), Some(&last)) = (all.first(), all.last()) else { return routers };
+            let (number, option) = match (route.choice, way) {
+                (Choice::WeighedAny, _) => cheapest(&all, draw).unwrap_or(first),
+                (_, Way::Direct) => first,
+                (_, Way::Detour) => last,
+            };
+            weighed = (route.choice == Choice::Weighed).then_some([first.1, last.1]);
+            hop = before;
+            route = routing.take(at, (number, option.state), &mut hop);
         }
         let port = route.port(draw.below(u32::from(route.count)) as u16, routing.port_lists());
         match topology.endpoint(at, port) {
@@ -121,4 +130,13 @@ pub(crate) fn follow(
             _ => return routers,
         }
     }
+}
+
+/// Returns the candidate with the lowest cost in a network without load: one of the shortest of these at random.
+fn cheapest(all: &[(u16, PathOption)], draw: &mut dyn Draw) -> Option<(u16, PathOption)> {
+    let cost = |&(_, option): &(u16, PathOption)| (option.bias, option.channels);
+    let least = all.iter().map(cost).min()?;
+    let equal = all.iter().filter(|&candidate| cost(candidate) == least);
+    let drawn = draw.below(equal.clone().count() as u32);
+    equal.copied().nth(drawn as usize)
 }

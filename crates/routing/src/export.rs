@@ -164,7 +164,7 @@ impl Tracer<'_> {
 
     fn check(&mut self, route: &Route) -> Result<(), KeyError> {
         match route.choice {
-            Choice::Ugal => Err(refuse(self.routing, "weighs whole paths at a router")),
+            Choice::Weighed | Choice::WeighedAny => Err(refuse(self.routing, "weighs whole paths at a router")),
             Choice::Escape => Err(refuse(self.routing, "has escape channels")),
             choice if route.count > 1 => {
                 self.choices.insert(choice);

@@ -96,7 +96,7 @@ pub enum MulticastLoadsError {
 /// Returns the expected load of every channel under random multicasts.
 ///
 /// # Errors
-/// If the routing draws the initial states of members, or weighs paths (`Choice::Ugal`, `Choice::Escape`), and if it
+/// If the routing draws the initial states of members, or weighs paths (`Choice::Weighed`, `Choice::Escape`), and if it
 /// breaks its contract.
 pub fn multicast_loads(
     topology: &dyn Topology,
@@ -191,7 +191,7 @@ impl SetWalk<'_> {
         for &(dst, state) in members {
             let mut hop = Hop { dst, state, in_port: at.in_port, vc_class: at.vc_class };
             let route = self.routing.route(at.router, &mut hop);
-            if matches!(route.choice, Choice::Ugal | Choice::Escape) {
+            if route.choice.is_weighed() || route.choice == Choice::Escape {
                 return Err(MulticastLoadsError::Apart(self.routing.kind()));
             }
             groups.entry(route).or_default().push((dst, hop.state));

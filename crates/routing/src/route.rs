@@ -37,22 +37,31 @@ pub enum Choice {
     RoundRobin,
     /// The least congested port, ties at random: adaptive.
     LeastLoaded,
-    /// One of the two paths of `Routing::candidates`, by their cost. The chosen path gives ports and class; those of
-    /// the route have no meaning.
-    Ugal,
+    /// The candidate of `Routing::candidate` with the lowest cost, the first of equal ones. `Route::count` bounds the
+    /// numbers of candidates. The chosen candidate gives ports and class; those of the route have no meaning.
+    Weighed,
+    /// As `Weighed`, but of candidates with equal cost the shortest, and one of these at random.
+    WeighedAny,
     /// The least congested port with room for a packet that is not reserved for another, ties at random. If there is
     /// none, the channel of `Routing::escape`. Adaptive; packets wait for escape channels only.
     Escape,
 }
 
-/// One of the two paths between which a router chooses if a route says `Choice::Ugal`.
+impl Choice {
+    /// Returns whether a router weighs candidates, whose ports and classes the route does not have.
+    #[inline]
+    pub const fn is_weighed(self) -> bool {
+        matches!(self, Self::Weighed | Self::WeighedAny)
+    }
+}
+
+/// One of the candidates between which a router chooses if a route says `Choice::Weighed` or `Choice::WeighedAny`.
 ///
 /// Its cost is the congestion of one channel, in bytes, times its length, or the sum over all its channels, plus its
-/// bias. The first path is taken unless the second costs less.
+/// bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOption {
-    /// Routing state of a packet that takes the path: `Routing::route` then returns the path's next hop and offers no
-    /// further choice of paths.
+    /// Routing state of a packet that takes the path: see `Routing::take`.
     pub state: RouteState,
     /// Number of channels from this router to the destination's.
     pub channels: u32,
@@ -121,8 +130,11 @@ impl Route {
         Self { place: place | LISTED, count, vc_class, choice }
     }
 
-    /// Route by one of the two paths of `Routing::candidates`.
-    pub const UGAL: Self = Self::range(PortId(0), 2, VcClass(0), Choice::Ugal);
+    /// Returns a route by one of the candidates with numbers below `count`, which is at least 2.
+    #[inline]
+    pub const fn weighed(count: u16, choice: Choice) -> Self {
+        Self::range(PortId(0), count, VcClass(0), choice)
+    }
 
     /// Returns the first of consecutive ports. Meaningless for listed ports.
     #[inline]
@@ -194,13 +206,20 @@ pub trait Routing: Debug + Send + Sync {
     }
     /// Returns the next hop from a router. At the destination's router it is the destination's port.
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route;
-    /// Returns the two candidate paths of a packet whose route says `Choice::Ugal`.
-    fn candidates(&self, _at: RouterId, hop: &Hop) -> [PathOption; 2] {
-        [PathOption { state: hop.state, channels: 0, bias: 0, probe: Probe::First }; 2]
+    /// Returns the candidate with a number below `Route::count` of a packet whose route is weighed. `None`: the packet
+    /// does not have it. Every such packet has at least one candidate.
+    fn candidate(&self, _at: RouterId, _hop: &Hop, _number: u16) -> Option<PathOption> {
+        None
     }
-    /// Returns the states of `candidates`, for analyses, which need no lengths.
-    fn candidate_states(&self, at: RouterId, hop: &Hop) -> [RouteState; 2] {
-        self.candidates(at, hop).map(|option| option.state)
+    /// Returns the state of a candidate, for analyses, which need no lengths.
+    fn candidate_state(&self, at: RouterId, hop: &Hop, number: u16) -> Option<RouteState> {
+        self.candidate(at, hop, number).map(|option| option.state)
+    }
+    /// Returns the next hop of a packet that takes a candidate: its number and its state. It is not weighed again. The
+    /// default reads the state by `route`.
+    fn take(&self, at: RouterId, (_, state): (u16, RouteState), hop: &mut Hop) -> Route {
+        hop.state = state;
+        self.route(at, hop)
     }
     /// Returns the port and class of a packet whose route says `Choice::Escape` and whose ports have no room. They
     /// depend on the router and the destination only, and lead to the destination if a packet never takes anything

@@ -314,7 +314,7 @@ impl<'a> Walk<'a> {
         let mut taken = hop;
         let route = self.routing.route(router, &mut taken);
         match route.choice {
-            Choice::Ugal => self.weigh(stop, &hop)?,
+            Choice::Weighed | Choice::WeighedAny => self.weigh(stop, &hop, route.count)?,
             Choice::Escape => {
                 self.follow(stop, &route, &taken, 1.0)?;
                 let (port, vc_class) = self.routing.escape(router, &hop);
@@ -326,10 +326,13 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Follows both candidates of packets that choose.
-    fn weigh(&mut self, stop: usize, hop: &Hop) -> Result<(), RoutingContractError> {
-        let router = self.stops[stop].router;
-        for state in self.routing.candidate_states(router, hop) {
+    /// Follows the candidates of packets that choose, whose numbers are below `count`. Each has an equal share.
+    fn weigh(&mut self, stop: usize, hop: &Hop, count: u16) -> Result<(), RoutingContractError> {
+        let (router, routing) = (self.stops[stop].router, self.routing);
+        let state_of = |number| routing.candidate_state(router, hop, number);
+        let part = 1.0 / (0..count).filter(|&number| state_of(number).is_some()).count() as f64;
+        for number in 0..count {
+            let Some(state) = state_of(number) else { continue };
             // The waypoint of a state stands for all. If it is this router, any other says that packets turn.
             let is_ahead = |state| self.routing.current_waypoint(router, state).is_some();
             let others = (0..2).map(|waypoint| self.routing.with_waypoint(state, waypoint));
@@ -340,9 +343,9 @@ impl<'a> Walk<'a> {
                     continue;
                 }
             }
-            let mut taken = Hop { state, ..*hop };
-            let route = self.routing.route(router, &mut taken);
-            self.follow(stop, &route, &taken, 0.5)?;
+            let mut taken = *hop;
+            let route = self.routing.take(router, (number, state), &mut taken);
+            self.follow(stop, &route, &taken, part)?;
         }
         Ok(())
     }

@@ -257,10 +257,10 @@ fn lengths_of_both_paths_are_distances() {
             let home = network.attachment(dst).0;
             for (state, _) in routing.initial_distribution(src, dst) {
                 let hop = Hop { dst, state, in_port, vc_class: VcClass(0) };
-                if routing.route(at, &mut hop.clone()).choice != Choice::Ugal {
+                if routing.route(at, &mut hop.clone()).choice != Choice::Weighed {
                     continue;
                 }
-                let [direct, detour] = routing.candidates(at, &hop);
+                let [direct, detour] = [0, 1].map(|number| routing.candidate(at, &hop, number).unwrap());
                 let waypoint = routing.current_waypoint(at, detour.state).unwrap();
                 // Waypoints are numbered as the routers with nodes, in the order of their nodes.
                 let mut with_nodes: Vec<RouterId> =
@@ -291,7 +291,7 @@ fn ugal_g_adds_up_the_queues_behind_the_first_channel() {
     let home = clique.attachment(dst);
     for (state, _) in routing.initial_distribution(NodeId(0), dst) {
         let hop = Hop { dst, state, in_port, vc_class: VcClass(0) };
-        let [direct, detour] = routing.candidates(at, &hop);
+        let [direct, detour] = [0, 1].map(|number| routing.candidate(at, &hop, number).unwrap());
         assert_eq!([direct.probe, detour.probe], [Probe::Path; 2]);
         let by = RouterId(routing.current_waypoint(at, detour.state).unwrap());
         let to_node = snapshot[channels.output(home.0, home.1).index()];

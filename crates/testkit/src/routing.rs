@@ -129,15 +129,18 @@ impl PathFinder<'_> {
     fn follow(&mut self, at: RouterId, mut hop: Hop, probability: f64) {
         let before = hop;
         let route = self.route(at, &mut hop);
-        if route.choice == Choice::Ugal {
-            let options = self.routing.candidates(at, &before);
-            let states = self.routing.candidate_states(at, &before);
-            assert_eq!(options.map(|option| option.state), states, "{before:?} at {at}");
-            for option in options {
-                let mut taken = Hop { state: option.state, ..before };
-                let route = self.route(at, &mut taken);
-                assert_ne!(route.choice, Choice::Ugal, "a path option that does not lead to an output");
-                self.take(at, &taken, &route, probability / 2.0);
+        if route.choice.is_weighed() {
+            let option = |number| self.routing.candidate(at, &before, number).map(|option| (number, option.state));
+            let candidates: Vec<(u16, RouteState)> = (0..route.count).filter_map(option).collect();
+            assert!(route.count > 1 && !candidates.is_empty(), "nothing to choose from for {before:?} at {at}");
+            let state = |number| self.routing.candidate_state(at, &before, number).map(|state| (number, state));
+            assert!((0..route.count).filter_map(state).eq(candidates.iter().copied()), "{before:?} at {at}");
+            for &candidate in &candidates {
+                let mut taken = before;
+                let route = self.routing.take(at, candidate, &mut taken);
+                assert!(!route.choice.is_weighed(), "a candidate that does not lead to an output");
+                assert!(route.vc_class.0 < self.routing.classes(), "class {}", route.vc_class);
+                self.take(at, &taken, &route, probability / candidates.len() as f64);
             }
         } else {
             self.take(at, &hop, &route, probability);

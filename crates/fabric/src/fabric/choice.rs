@@ -1,5 +1,6 @@
 //! Choice of the output of an arrival, among the outputs that the routing offers.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use routing::{Choice, Hop, PathOption, Probe, Route};
@@ -51,8 +52,8 @@ impl Fabric {
         let arrival = &mut arrival;
         if !P::PLAIN && route.choice == Choice::Escape {
             self.choose_or_escape(arrival, route, &hop);
-        } else if route.choice == Choice::Ugal {
-            self.weigh(arrival, hop);
+        } else if route.choice.is_weighed() {
+            self.weigh(arrival, route, hop);
         } else {
             arrival.out = self.choose(arrival.router as usize, arrival.base as usize, route);
         }
@@ -60,24 +61,48 @@ impl Fabric {
         (arrival.out, arrival.class)
     }
 
-    /// Chooses the path with the lower cost, and stores it in the packet.
-    fn weigh(&mut self, arrival: &mut Arrival, hop: Hop) {
-        let best = self.best_path(arrival, hop);
+    /// Chooses the candidate with the lowest cost, and stores it in the packet.
+    fn weigh(&mut self, arrival: &mut Arrival, route: &Route, hop: Hop) {
+        let best = self.best_path(arrival, route, hop);
         self.pool[arrival.packet].state = best.hop.state;
         (arrival.out, arrival.class) = (best.out, best.class.0);
     }
 
-    /// Returns the path with the lower cost.
-    pub(super) fn best_path(&mut self, arrival: &Arrival, hop: Hop) -> Weighed {
-        let [first, second] = self.routing.candidates(arrival.id, &hop);
-        let (first, second) = (self.cost(arrival, hop, first), self.cost(arrival, hop, second));
-        if second.cost < first.cost { second } else { first }
+    /// Returns the candidate with the lowest cost: see `Choice`.
+    pub(super) fn best_path(&mut self, arrival: &Arrival, route: &Route, hop: Hop) -> Weighed {
+        let mut best = Weighed { cost: (u64::MAX, u32::MAX), hop, out: route.first().0, class: route.vc_class };
+        let mut equal = 0;
+        for number in 0..route.count {
+            let Some(option) = self.routing.candidate(arrival.id, &hop, number) else { continue };
+            let other = self.cost(arrival, hop, (number, option));
+            if route.choice == Choice::Weighed {
+                if other.cost.0 < best.cost.0 {
+                    best = other;
+                }
+                continue;
+            }
+            // Each of the equal ones is kept with equal probability.
+            let is_drawn = match other.cost.cmp(&best.cost) {
+                Ordering::Less => {
+                    equal = 1;
+                    true
+                }
+                Ordering::Equal => {
+                    equal += 1;
+                    self.streams[arrival.router as usize].below(equal) == 0
+                }
+                Ordering::Greater => false,
+            };
+            if is_drawn {
+                best = other;
+            }
+        }
+        best
     }
 
-    /// Returns a path with its cost: see `PathOption`.
-    fn cost(&mut self, arrival: &Arrival, hop: Hop, option: PathOption) -> Weighed {
-        let mut hop = Hop { state: option.state, ..hop };
-        let route = self.routing.route(arrival.id, &mut hop);
+    /// Returns a candidate with its cost: see `PathOption`.
+    fn cost(&mut self, arrival: &Arrival, mut hop: Hop, (number, option): (u16, PathOption)) -> Weighed {
+        let route = self.routing.take(arrival.id, (number, option.state), &mut hop);
         let (router, base) = (arrival.router as usize, arrival.base as usize);
         let out = if route.count == 1 { route.first().0 } else { self.choose(router, base, &route) };
         debug_assert!(option.probe == Probe::First || !self.snapshot.is_empty(), "no snapshot has been taken");
@@ -93,7 +118,7 @@ impl Fabric {
             }
         };
         let bias = u64::from(option.bias) * u64::from(self.params.full_bytes);
-        let cost = congestion.saturating_add(bias);
+        let cost = (congestion.saturating_add(bias), option.channels);
         Weighed { cost, hop, out, class: route.vc_class }
     }
 
@@ -183,7 +208,8 @@ pub(super) fn next_turn(turn: &mut u32, router: RouterId, count: u16) -> u16 {
 
 /// Possible path of a packet, with its cost and its first hop.
 pub(super) struct Weighed {
-    cost: u64,
+    /// Cost in bytes times channels, and length in channels.
+    cost: (u64, u32),
     pub hop: Hop,
     pub out: u16,
     pub class: VcClass,

@@ -4,7 +4,7 @@
 //! So multicasts work on every topology with every routing, and they wait only for channels that unicast packets wait
 //! for too: the proof of freedom from deadlock covers them. Model choice: members that the routing offers the same
 //! outputs share one choice among them, adaptive or drawn, which keeps them together for as long as their paths allow
-//! it. If a routing weighs two paths of a packet (`Choice::Ugal`), each member is weighed separately.
+//! it. If a routing weighs the paths of a packet (`Choice::Weighed`), each member is weighed separately.
 
 use routing::{Choice, Hop, Route};
 use units::{PortId, VcClass};
@@ -176,8 +176,8 @@ impl Fabric {
         choices: &mut Vec<(Route, u16)>,
     ) -> Branch {
         let class = route.vc_class.0;
-        if route.choice == Choice::Ugal {
-            let best = self.best_path(arrival, before);
+        if route.choice.is_weighed() {
+            let best = self.best_path(arrival, route, before);
             let member = Member { state: best.hop.state, ..member };
             return Branch { out: best.out, class: best.class.0, reserved: false, member };
         }

@@ -62,13 +62,14 @@ impl Routing for PlanesRouting {
         self.plane.route(self.within(at), hop)
     }
 
-    fn candidates(&self, at: RouterId, hop: &Hop) -> [PathOption; 2] {
+    fn candidate(&self, at: RouterId, hop: &Hop, number: u16) -> Option<PathOption> {
         let first = at.0 / self.routers * self.channels;
         let here = |probe| match probe {
             Probe::Channel(ChannelId(channel)) => Probe::Channel(ChannelId(channel + first)),
             Probe::First | Probe::Path => probe,
         };
-        self.plane.candidates(self.within(at), hop).map(|option| PathOption { probe: here(option.probe), ..option })
+        let option = self.plane.candidate(self.within(at), hop, number)?;
+        Some(PathOption { probe: here(option.probe), ..option })
     }
 
     fn congestion_behind(&self, (at, port): (RouterId, PortId), hop: &Hop, snapshot: &[u64]) -> u64 {
@@ -76,8 +77,12 @@ impl Routing for PlanesRouting {
         self.plane.congestion_behind((self.within(at), port), hop, of_plane)
     }
 
-    fn candidate_states(&self, at: RouterId, hop: &Hop) -> [RouteState; 2] {
-        self.plane.candidate_states(self.within(at), hop)
+    fn candidate_state(&self, at: RouterId, hop: &Hop, number: u16) -> Option<RouteState> {
+        self.plane.candidate_state(self.within(at), hop, number)
+    }
+
+    fn take(&self, at: RouterId, candidate: (u16, RouteState), hop: &mut Hop) -> Route {
+        self.plane.take(self.within(at), candidate, hop)
     }
 
     fn escape(&self, at: RouterId, hop: &Hop) -> (PortId, VcClass) {

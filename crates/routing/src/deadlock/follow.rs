@@ -144,7 +144,7 @@ impl TwoHops<'_> {
         })
     }
 
-    /// Visits the route that a packet waits for, or both routes between which it chooses, with the packet's routing
+    /// Visits the route that a packet waits for, or all routes between which it chooses, with the packet's routing
     /// state on it.
     fn each_route(
         &self,
@@ -154,7 +154,7 @@ impl TwoHops<'_> {
     ) -> Result<(), RoutingContractError> {
         let mut taken = hop;
         let route = self.routing.route(at, &mut taken);
-        if route.choice != Choice::Ugal {
+        if !route.choice.is_weighed() {
             let waited = match route.choice {
                 Choice::Escape => {
                     let (port, vc_class) = self.routing.escape(at, &hop);
@@ -165,9 +165,10 @@ impl TwoHops<'_> {
             self.check_class(at, hop.dst, waited.vc_class)?;
             return visit(waited, taken);
         }
-        for state in self.routing.candidate_states(at, &hop) {
-            let mut taken = Hop { state, ..hop };
-            let route = self.routing.route(at, &mut taken);
+        for number in 0..route.count {
+            let Some(state) = self.routing.candidate_state(at, &hop, number) else { continue };
+            let mut taken = hop;
+            let route = self.routing.take(at, (number, state), &mut taken);
             self.check_class(at, hop.dst, route.vc_class)?;
             visit(route, taken)?;
         }

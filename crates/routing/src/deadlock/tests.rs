@@ -251,8 +251,13 @@ impl Routing for OneClass {
         }
         Some(packets)
     }
-    fn candidates(&self, at: RouterId, hop: &Hop) -> [PathOption; 2] {
-        self.0.candidates(at, hop)
+    fn candidate(&self, at: RouterId, hop: &Hop, number: u16) -> Option<PathOption> {
+        self.0.candidate(at, hop, number)
+    }
+    fn take(&self, at: RouterId, candidate: (u16, RouteState), hop: &mut Hop) -> Route {
+        let mut route = self.0.take(at, candidate, hop);
+        route.vc_class = VcClass(0);
+        route
     }
     fn waypoints(&self) -> u32 {
         self.0.waypoints()

@@ -197,8 +197,13 @@ impl Routing for Folded {
         route.vc_class.0 = route.vc_class.0.min(self.1);
         route
     }
-    fn candidates(&self, at: RouterId, hop: &Hop) -> [routing::PathOption; 2] {
-        self.0.candidates(at, hop)
+    fn candidate(&self, at: RouterId, hop: &Hop, number: u16) -> Option<routing::PathOption> {
+        self.0.candidate(at, hop, number)
+    }
+    fn take(&self, at: RouterId, candidate: (u16, routing::RouteState), hop: &mut Hop) -> Route {
+        let mut route = self.0.take(at, candidate, hop);
+        route.vc_class.0 = route.vc_class.0.min(self.1);
+        route
     }
     fn port_lists(&self) -> &[units::PortId] {
         self.0.port_lists()

@@ -29,7 +29,7 @@ use units::{Draw, KeyError, NodeId, PortId, RouterId, Time};
 use super::valiant::{Valiant, ValiantGroupSpec, ValiantNodeSpec};
 use super::{Detours, Memory, Phase, RouterDetours};
 use crate::algorithms::dragonfly::{GroupDetours, IntraGroup, MinimalSpec, Rule};
-use crate::{Hop, PathOption, Probe, Representative, Route, RouteState, Routing};
+use crate::{Choice, Hop, PathOption, Probe, Representative, Route, RouteState, Routing};
 
 /// Detours of adaptive routings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -269,7 +269,7 @@ impl<D: Detours> Routing for Choosing<D> {
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let phase = Memory::of(hop.state).phase();
         if phase == Phase::Open && !self.detours.is_home(at, hop.dst) {
-            return Route::UGAL;
+            return Route::weighed(2, Choice::Weighed);
         }
         let route = self.detours.route(at, hop);
         if phase == Phase::Decided {
@@ -278,16 +278,15 @@ impl<D: Detours> Routing for Choosing<D> {
         route
     }
 
-    fn candidates(&self, at: RouterId, hop: &Hop) -> [PathOption; 2] {
-        let waypoint = Memory::of(hop.state).waypoint();
-        let states = self.candidate_states(at, hop);
-        let lengths = self.detours.lengths(at, waypoint, hop.dst);
-        let probes = match self.sight {
-            Sight::Snapshot { .. } => self.detours.probes(at, waypoint, hop.dst),
-            Sight::Router | Sight::Progressive => [Probe::First; 2],
+    fn candidate(&self, at: RouterId, hop: &Hop, number: u16) -> Option<PathOption> {
+        let (waypoint, index) = (Memory::of(hop.state).waypoint(), usize::from(number));
+        let state = self.candidate_state(at, hop, number)?;
+        let channels = self.detours.lengths(at, waypoint, hop.dst)[index];
+        let probe = match self.sight {
+            Sight::Snapshot { .. } => self.detours.probes(at, waypoint, hop.dst)[index],
+            Sight::Router | Sight::Progressive => Probe::First,
         };
-        let path = |i: usize, bias| PathOption { state: states[i], channels: lengths[i], bias, probe: probes[i] };
-        [path(0, 0), path(1, self.threshold)]
+        Some(PathOption { state, channels, bias: [0, self.threshold][index], probe })
     }
 
     fn congestion_behind(&self, first: (RouterId, PortId), hop: &Hop, snapshot: &[u64]) -> u64 {
@@ -295,9 +294,13 @@ impl<D: Detours> Routing for Choosing<D> {
     }
 
     #[inline]
-    fn candidate_states(&self, _at: RouterId, hop: &Hop) -> [RouteState; 2] {
+    fn candidate_state(&self, _at: RouterId, hop: &Hop, number: u16) -> Option<RouteState> {
         let open = Memory::of(hop.state);
-        [self.decided(open).state(), self.detours.with_waypoint(open.waypoint()).state()]
+        match number {
+            0 => Some(self.decided(open).state()),
+            1 => Some(self.detours.with_waypoint(open.waypoint()).state()),
+            _ => None,
+        }
     }
 
     fn snapshot_period(&self) -> Option<Time> {
