@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use topology::{Topology, TopologySpec, View};
 use units::KeyError;
 
+use crate::algorithms::cliques::{DalSpec, DimWarSpec};
 use crate::algorithms::detours::{ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec, has_detours};
 use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::MinimalSpec;
@@ -40,7 +41,8 @@ pub enum RoutingSpec {
     RoundRobinUpDown(RoundRobinUpDownSpec),
     /// Fat-trees: up to a nearest common ancestor by the ports that the destination's digits name, then down.
     DModK(DModKSpec),
-    /// Tori and meshes: dimension-order routing, the shorter way round. Two classes of virtual channels on a torus.
+    /// Tori, meshes and HyperX: dimension-order routing, the shorter way round. Two classes of virtual channels on a
+    /// torus.
     DimensionOrder(DimensionOrderSpec),
     /// Tori and meshes: by any port that leads nearer, with dimension order as the escape. Three classes of virtual
     /// channels on a torus, two on a mesh.
@@ -70,6 +72,12 @@ pub enum RoutingSpec {
     /// Any topology: a hash of the flow (source and destination) chooses among the shortest paths (equal-cost
     /// multi-path).
     Ecmp(EcmpSpec),
+    /// HyperX: any order of the dimensions, with at most one deroute in each, by congestion. Classes of virtual channels
+    /// by hops: two for each dimension.
+    Dal(DalSpec),
+    /// HyperX: dimension order, with at most one deroute in each dimension, by congestion. Two classes of virtual
+    /// channels.
+    DimWar(DimWarSpec),
     /// Any topology: up and down the levels of a breadth-first search (up*/down*); one class of virtual channels.
     UpDown(UpDownSpec),
     /// Any topology: OpenSM's `minhop`, shortest paths that are balanced over ports by the number of nodes. One class of
@@ -107,6 +115,8 @@ impl RoutingSpec {
             Self::UgalL(UgalLSpec::default()),
             Self::UgalG(UgalGSpec::default()),
             Self::Par(ParSpec::default()),
+            Self::Dal(DalSpec::default()),
+            Self::DimWar(DimWarSpec::default()),
             Self::ShortestPath(ShortestPathSpec::default()),
             Self::Ecmp(EcmpSpec::default()),
             Self::UpDown(UpDownSpec::default()),
@@ -161,6 +171,8 @@ impl RoutingSpec {
             Self::UgalL(_) => "ugal-l",
             Self::UgalG(_) => "ugal-g",
             Self::Par(_) => "par",
+            Self::Dal(_) => "dal",
+            Self::DimWar(_) => "dim-war",
             Self::ShortestPath(_) => "shortest-path",
             Self::Ecmp(_) => "ecmp",
             Self::UpDown(_) => "up-down",
@@ -173,14 +185,16 @@ impl RoutingSpec {
         }
     }
 
-    /// Returns the view that the algorithm requires of a topology. `None`: it requires none.
-    fn view(&self) -> Option<View> {
+    /// Returns the views of which the algorithm requires one. Empty: it requires none.
+    fn views(&self) -> &'static [View] {
         match self {
             Self::AdaptiveUpDown(_) | Self::RandomUpDown(_) | Self::RoundRobinUpDown(_) | Self::DModK(_) => {
-                Some(View::Levels)
+                &[View::Levels]
             }
-            Self::DimensionOrder(_) | Self::MinimalAdaptive(_) => Some(View::Grid),
-            Self::Minimal(_) | Self::ValiantGroup(_) => Some(View::Groups),
+            Self::DimensionOrder(_) => &[View::Grid, View::Cliques],
+            Self::MinimalAdaptive(_) => &[View::Grid],
+            Self::Dal(_) | Self::DimWar(_) => &[View::Cliques],
+            Self::Minimal(_) | Self::ValiantGroup(_) => &[View::Groups],
             Self::ValiantNode(_)
             | Self::UgalL(_)
             | Self::UgalG(_)
@@ -193,7 +207,7 @@ impl RoutingSpec {
             | Self::Ftree(_)
             | Self::Lash(_)
             | Self::Dfsssp(_)
-            | Self::Table(_) => None,
+            | Self::Table(_) => &[],
         }
     }
 
@@ -221,6 +235,8 @@ impl RoutingSpec {
             | Self::UgalL(_)
             | Self::UgalG(_)
             | Self::Par(_)
+            | Self::Dal(_)
+            | Self::DimWar(_)
             | Self::UpDown(_)
             | Self::Updn(_)
             | Self::Ftree(_)
@@ -256,7 +272,9 @@ impl RoutingSpec {
 
     /// Returns whether the algorithm is made for a topology.
     pub fn fits(&self, topology: &dyn Topology) -> bool {
-        topology.views().has(self.view()) && (!self.takes_detours() || has_detours(topology))
+        let (required, views) = (self.views(), topology.views());
+        let has_view = required.is_empty() || required.iter().any(|&view| views.has(Some(view)));
+        has_view && (!self.takes_detours() || has_detours(topology))
     }
 
     /// Builds the routing of a topology. Paths of files are relative to the working directory.
@@ -287,6 +305,7 @@ impl RoutingSpec {
             return Ok(Arc::new(LevelRouting::new((topology, levels), self.kind(), choice, by_destination)?));
         }
         let tree = || views.hierarchy.ok_or_else(|| self.misfit(topology));
+        let cliques = || views.cliques.ok_or_else(|| self.misfit(topology));
         let grid = || views.grid.ok_or_else(|| self.misfit(topology));
         let groups = || views.groups.ok_or_else(|| self.misfit(topology));
         Ok(match self {
@@ -300,7 +319,12 @@ impl RoutingSpec {
             Self::RandomUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::RoundRobinUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::DModK(spec) => Arc::new(spec.build(tree()?)),
-            Self::DimensionOrder(spec) => Arc::new(spec.build(grid()?)?),
+            Self::DimensionOrder(spec) => match views.cliques {
+                Some(cliques) => Arc::new(spec.build_on_cliques(cliques)?),
+                None => Arc::new(spec.build(grid()?)?),
+            },
+            Self::Dal(spec) => Arc::new(spec.build(cliques()?)),
+            Self::DimWar(spec) => Arc::new(spec.build(cliques()?)),
             Self::MinimalAdaptive(spec) => Arc::new(spec.build(grid()?)?),
             Self::ShortestPath(spec) => Arc::new(spec.build(topology)?),
             Self::Ecmp(spec) => Arc::new(spec.build(topology)?),
@@ -354,10 +378,10 @@ impl RoutingSpec {
             format!("takes detours, and no detour is useful in a tree, such as this {kind}")
         } else if self.takes_detours() {
             format!("takes detours by way of other routers, and a {kind} has none")
-        } else if self.view().is_some_and(|view| TopologySpec::kinds_with(view).any(|named| named == kind)) {
+        } else if self.views().iter().any(|&view| TopologySpec::kinds_with(view).any(|named| named == kind)) {
             format!("is for a plain {kind}, and the wires of this one are other ones (`wires`, `twist`, `group_sizes`)")
         } else {
-            let kinds = self.view().map_or_else(String::new, TopologySpec::names_with);
+            let kinds = TopologySpec::names_with(self.views());
             format!("is for topologies of kind {kinds}, not {kind}")
         };
         let message = format!(

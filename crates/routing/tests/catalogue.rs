@@ -39,7 +39,7 @@ fn a_routing_for_another_family_says_what_fits() {
     let [spec] = parse(&[r#"{"kind": "dimension-order"}"#]);
     let error = spec.unwrap().build(&*fat_tree(2, 2)).unwrap_err();
     assert_eq!(error.key, "kind");
-    let expected = "routing \"dimension-order\" is for topologies of kind torus and mesh, not fat-tree; for fat-tree: \
+    let expected = "routing \"dimension-order\" is for topologies of kind torus, mesh and hyperx, not fat-tree; for fat-tree: \
                     \"adaptive-up-down\", \"random-up-down\", \"round-robin-up-down\", \"d-mod-k\", \
                     \"shortest-path\", \"ecmp\", \"up-down\"";
     assert_eq!(error.message, expected);

@@ -183,7 +183,7 @@ families! {
     /// Grid of routers in which the routers of every line are wired to one another.
     HyperX(HyperXSpec) = "hyperx" {
         example: "hyperx:8x8x8,nodes_per_router=8",
-        views: &[],
+        views: &[View::Cliques],
         routing: SPREAD,
         build: |spec, _| HyperX::new(spec),
     }
@@ -237,9 +237,9 @@ impl TopologySpec {
         Self::FAMILIES.iter().filter(move |family| family.views.contains(&view)).map(|family| family.kind)
     }
 
-    /// Returns the kinds of topology that have a view, for a message: `a, b and c`.
-    pub fn names_with(view: View) -> String {
-        let kinds: Vec<&str> = Self::kinds_with(view).collect();
+    /// Returns the kinds of topology that have one of some views, for a message: `a, b and c`.
+    pub fn names_with(views: &[View]) -> String {
+        let kinds: Vec<&str> = views.iter().flat_map(|&view| Self::kinds_with(view)).collect();
         match kinds.split_last() {
             Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
             _ => kinds.concat(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
-use crate::views::{Grid, Groups, Hierarchy, Levels};
+use crate::views::{Cliques, Grid, Groups, Hierarchy, Levels};
 use crate::wires::{ChannelClass, Endpoint};
 
 /// Shape of a machine. Routers, nodes and the ports of each router are numbered from 0 without gaps.
@@ -58,6 +58,8 @@ pub trait Topology: Debug + Send + Sync {
 pub struct Views<'a> {
     /// Routers that fill a grid.
     pub grid: Option<&'a Grid>,
+    /// Grid of routers whose lines are cliques.
+    pub cliques: Option<&'a Cliques>,
     /// Routers in levels.
     pub hierarchy: Option<&'a Hierarchy>,
     /// Routers in levels by table, if there are no closed forms.
@@ -79,6 +81,8 @@ pub struct Views<'a> {
 pub enum View {
     /// [`Views::grid`].
     Grid,
+    /// [`Views::cliques`].
+    Cliques,
     /// [`Views::hierarchy`].
     Hierarchy,
     /// [`Views::hierarchy`] or [`Views::levels`].
@@ -91,7 +95,8 @@ pub enum View {
 
 impl View {
     /// Every view.
-    pub const ALL: [Self; 5] = [Self::Grid, Self::Hierarchy, Self::Levels, Self::Groups, Self::Consecutive];
+    pub const ALL: [Self; 6] =
+        [Self::Grid, Self::Cliques, Self::Hierarchy, Self::Levels, Self::Groups, Self::Consecutive];
 }
 
 impl Views<'_> {
@@ -100,6 +105,7 @@ impl Views<'_> {
         match view {
             None => true,
             Some(View::Grid) => self.grid.is_some(),
+            Some(View::Cliques) => self.cliques.is_some(),
             Some(View::Hierarchy) => self.hierarchy.is_some(),
             Some(View::Levels) => self.hierarchy.is_some() || self.levels.is_some(),
             Some(View::Groups) => self.groups.is_some(),

@@ -1,4 +1,5 @@
-//! Dimension-order routing on tori and meshes: one dimension at a time, each the shorter way round.
+//! Dimension-order routing on tori and meshes: one dimension at a time, each the shorter way round. (On HyperX:
+//! `cliques`.)
 //!
 //! A mesh needs one class of virtual channels, since the order of the dimensions orders its channels. A ring (a
 //! dimension that wraps) is a cycle by itself and has two classes (Dally and Seitz 1987): its *dateline* is the link
@@ -11,18 +12,19 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use topology::views::Grid;
+use topology::views::{Cliques, Grid};
 use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass};
 
+use super::cliques::CliqueOrder;
 use crate::{Choice, FlowSet, Hop, Representative, Route, RouteState, Routing, Symmetry};
 
-/// Tori and meshes: dimension-order routing.
+/// Tori, meshes and HyperX: dimension-order routing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DimensionOrderSpec {
     /// Order in which the dimensions are travelled. Must name each dimension once. Default: ascending.
     pub order: Option<Vec<u32>>,
-    /// Direction on an even ring to the router just opposite.
+    /// Direction on an even ring to the router just opposite. Tori only.
     pub ties: RingTies,
 }
 
@@ -79,6 +81,19 @@ impl DimensionOrderSpec {
     /// If `order` does not name each dimension once.
     pub fn build(&self, torus: &Grid) -> Result<impl Routing + 'static, KeyError> {
         self.bind(torus)
+    }
+
+    /// Builds the routing on a grid of cliques: one hop in each dimension.
+    ///
+    /// # Errors
+    /// If `order` does not name each dimension once, or if `ties` is given: there are no rings.
+    pub fn build_on_cliques(&self, cliques: &Cliques) -> Result<impl Routing + 'static, KeyError> {
+        if self.ties != RingTies::default() {
+            let message = "`ties` is \"positive\", but a hyperx has no rings: leave `ties` out";
+            return Err(KeyError::new("ties", message));
+        }
+        let order = self.order_for(cliques.lines().len() as u32)?;
+        Ok(CliqueOrder::new(cliques, order.iter().map(|&dim| dim as usize).collect()))
     }
 
     /// Binds to a torus or mesh, for the routings that build on this one.

@@ -1,5 +1,6 @@
 //! Routing algorithms, one file each.
 
+pub mod cliques;
 pub mod detours;
 pub mod dimension_order;
 pub mod dragonfly;

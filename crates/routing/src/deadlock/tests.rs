@@ -33,7 +33,7 @@ fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
 }
 
 /// Networks on which the two graphs are compared: odd and even sizes, sizes of 2, several nodes on a router.
-const NETWORKS: [&str; 46] = [
+const NETWORKS: [&str; 50] = [
     "fat-tree:k=2,n=1",
     "fat-tree:k=2,n=2",
     "fat-tree:k=2,n=3",
@@ -73,6 +73,10 @@ const NETWORKS: [&str; 46] = [
     "mesh:2x4",
     "mesh:3x4x2",
     "mesh:4x3,nodes_per_router=2",
+    "hyperx:5,nodes_per_router=2",
+    "hyperx:3x2,wires=2x1",
+    "hyperx:4x3",
+    "hyperx:3x2x3",
     "dragonfly:h=1",
     "dragonfly:h=2",
     "dragonfly:p=1,a=3,h=2,g=4",

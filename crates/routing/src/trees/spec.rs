@@ -136,7 +136,7 @@ impl TreeSpec {
     fn misfit(&self, topology: &dyn Topology) -> TreeError {
         TreeError::Misfit {
             kind: self.kind(),
-            wanted: self.view().map_or_else(String::new, TopologySpec::names_with),
+            wanted: self.view().map_or_else(String::new, |view| TopologySpec::names_with(&[view])),
             topology: topology.kind(),
             fitting: quoted(Self::all().iter().filter(|spec| topology.views().has(spec.view())).map(Self::kind)),
         }

@@ -25,9 +25,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{KeyError, NodeId, PortId, RouterId};
 
-use crate::network::Topology;
+use crate::network::{Topology, Views};
 use crate::shorthand::Settings;
-use crate::views::Grid;
+use crate::views::{Cliques, Grid, Line};
 use crate::wires::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_NODES, MAX_PORTS, MAX_ROUTERS, product};
 
 /// Names of the channel classes, and of the coordinates from the third on.
@@ -92,20 +92,7 @@ impl HyperXSpec {
 /// HyperX of checked sizes.
 #[derive(Clone, Debug)]
 pub struct HyperX {
-    /// Numbering of the routers and their nodes. It is no view: the ports are those of cliques.
-    grid: Grid,
-    dims: Vec<Dim>,
-    ports: u16,
-}
-
-/// Dimension: its size, and the ports of its cliques.
-#[derive(Clone, Copy, Debug)]
-struct Dim {
-    size: u32,
-    /// Difference between the numbers of neighbours.
-    stride: u32,
-    wires: u16,
-    first_port: u16,
+    cliques: Cliques,
 }
 
 impl HyperX {
@@ -141,24 +128,8 @@ impl HyperX {
             );
             return Err(KeyError::new(key, message));
         }
-        Ok(Self::of(spec.dims.iter().map(|&size| size as u32).collect(), &wires, nodes as u16))
-    }
-
-    /// Creates a HyperX of checked sizes.
-    fn of(sizes: Vec<u32>, wires: &[u64], nodes_per_router: u16) -> Self {
-        let (mut stride, mut ports) = (1, nodes_per_router);
-        let mut dims = Vec::with_capacity(sizes.len());
-        for (&size, &wires) in sizes.iter().zip(wires) {
-            dims.push(Dim { size, stride, wires: wires as u16, first_port: ports });
-            stride *= size;
-            ports += (size - 1) as u16 * wires as u16;
-        }
-        Self { grid: Grid::of("hyperx", sizes, nodes_per_router, &[false; MAX_DIMS]), dims, ports }
-    }
-
-    /// Returns the dimension of a port and its number; `None` for the port of a node.
-    fn dim_of(&self, port: PortId) -> Option<(usize, Dim)> {
-        self.dims.iter().copied().enumerate().rfind(|(_, dim)| dim.first_port <= port.0)
+        let sizes = spec.dims.iter().map(|&size| size as u32).collect();
+        Ok(Self { cliques: Cliques::of("hyperx", sizes, &wires, nodes as u16) })
     }
 }
 
@@ -168,62 +139,60 @@ impl Topology for HyperX {
     }
 
     fn routers(&self) -> u32 {
-        self.grid.routers
+        self.cliques.grid.routers
     }
 
     fn nodes(&self) -> u32 {
-        self.routers() * u32::from(self.grid.nodes_per_router)
+        self.routers() * u32::from(self.cliques.nodes_per_router())
     }
 
     fn ports(&self, _router: RouterId) -> u16 {
-        self.ports
+        self.cliques.ports()
     }
 
     fn endpoint(&self, router: RouterId, port: PortId) -> Endpoint {
-        let Some((number, dim)) = self.dim_of(port) else {
-            return Endpoint::Node(NodeId(router.0 * u32::from(self.grid.nodes_per_router) + u32::from(port.0)));
+        let Some(dim) = self.cliques.dim_of(port) else {
+            let first = router.0 * u32::from(self.cliques.nodes_per_router());
+            return Endpoint::Node(NodeId(first + u32::from(port.0)));
         };
-        let own = self.grid.coordinate(router, number);
-        let (place, wire) = ((port.0 - dim.first_port) / dim.wires, (port.0 - dim.first_port) % dim.wires);
-        // Each of the two leaves itself out of the order of its peers.
-        let peer = u32::from(place) + u32::from(u32::from(place) >= own);
-        let back = own - u32::from(own > peer);
-        let next = router.0 - own * dim.stride + peer * dim.stride;
-        Endpoint::Router(RouterId(next), PortId(dim.first_port + back as u16 * dim.wires + wire))
+        let (line, own) = (self.cliques.lines[dim], self.cliques.coordinate(router, dim));
+        let peer = line.peer(own, port);
+        let next = router.0 - own * line.stride + peer * line.stride;
+        let wire = (port.0 - line.first_port) % line.wires;
+        Endpoint::Router(RouterId(next), PortId(line.port_to(peer, own).0 + wire))
     }
 
     #[inline]
     fn attachment(&self, node: NodeId) -> (RouterId, PortId) {
-        let (router, place) = self.grid.by_nodes.split(node.0);
-        (RouterId(router), PortId(place as u16))
+        self.cliques.home(node)
     }
 
     fn class_names(&self) -> Vec<&str> {
-        NAMES[..2 + self.dims.len()].to_vec()
+        NAMES[..2 + self.cliques.lines.len()].to_vec()
     }
 
     fn class(&self, _router: RouterId, port: PortId) -> ChannelClass {
-        self.dim_of(port).map_or(ChannelClass::EJECTION, |(number, _)| Grid::dim_class(number))
+        self.cliques.dim_of(port).map_or(ChannelClass::EJECTION, Grid::dim_class)
     }
 
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
-        let differs = |&dim: &usize| self.grid.coordinate(from, dim) != self.grid.coordinate(to, dim);
-        (0..self.dims.len()).filter(differs).count() as u32
+        let differs = |&dim: &usize| self.cliques.coordinate(from, dim) != self.cliques.coordinate(to, dim);
+        (0..self.cliques.lines.len()).filter(differs).count() as u32
     }
 
     fn diameter(&self) -> u32 {
-        self.dims.len() as u32
+        self.cliques.lines.len() as u32
     }
 
     fn bisection_channels(&self) -> Option<u64> {
-        let mut dims = self.dims.clone();
+        let mut dims = self.cliques.lines.clone();
         let is_even = dims.iter().any(|dim| dim.size.is_multiple_of(2));
         if !is_even && dims.iter().any(|dim| dim.wires != dims[0].wires) {
             return None;
         }
         dims.sort_by_key(|dim| u64::from(dim.wires) * u64::from(dim.size.div_ceil(2)));
         let (mut lines, mut cut) = (u64::from(self.routers()), 0);
-        for Dim { size, wires, .. } in dims {
+        for Line { size, wires, .. } in dims {
             lines /= u64::from(size);
             cut += lines * u64::from(wires) * (u64::from(size).pow(2) / 4);
             if size.is_multiple_of(2) {
@@ -234,10 +203,14 @@ impl Topology for HyperX {
     }
 
     fn coordinate_names(&self) -> Vec<String> {
-        NAMES[2..2 + self.dims.len()].iter().map(ToString::to_string).collect()
+        NAMES[2..2 + self.cliques.lines.len()].iter().map(ToString::to_string).collect()
     }
 
     fn coordinates(&self, router: RouterId) -> Vec<u32> {
-        (0..self.dims.len()).map(|dim| self.grid.coordinate(router, dim)).collect()
+        (0..self.cliques.lines.len()).map(|dim| self.cliques.coordinate(router, dim)).collect()
+    }
+
+    fn views(&self) -> Views<'_> {
+        Views { cliques: Some(&self.cliques), ..Views::default() }
     }
 }

@@ -1,11 +1,13 @@
 //! Views: optional properties of topologies, with the closed forms that routings read at every hop. A family with such
 //! wiring is that view, or holds it.
 
+mod cliques;
 mod grid;
 mod groups;
 mod hierarchy;
 mod levels;
 
+pub use cliques::{Cliques, Line};
 pub use grid::Grid;
 pub(crate) use groups::NONE;
 pub use groups::{GroupNetwork, Groups, GroupsSize};

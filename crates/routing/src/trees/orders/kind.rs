@@ -78,7 +78,7 @@ impl OrderKind {
     fn misfit(self, topology: &dyn Topology) -> TreeError {
         TreeError::OrderMisfit {
             order: self.kind(),
-            wanted: self.view().map_or_else(String::new, TopologySpec::names_with),
+            wanted: self.view().map_or_else(String::new, |view| TopologySpec::names_with(&[view])),
             topology: topology.kind(),
             fitting: quoted(Self::ALL.into_iter().filter(|order| topology.views().has(order.view())).map(Self::kind)),
         }
