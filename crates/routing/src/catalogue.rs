@@ -10,7 +10,9 @@ use topology::{Topology, TopologySpec, View};
 use units::KeyError;
 
 use crate::algorithms::cliques::{DalSpec, DimWarSpec};
-use crate::algorithms::detours::{ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec, has_detours};
+use crate::algorithms::detours::{
+    AriesSpec, ParSpec, SlingshotSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec, has_detours,
+};
 use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::MinimalSpec;
 use crate::algorithms::ecmp::EcmpSpec;
@@ -72,6 +74,10 @@ pub enum RoutingSpec {
     /// Any topology: a hash of the flow (source and destination) chooses among the shortest paths (equal-cost
     /// multi-path).
     Ecmp(EcmpSpec),
+    /// All topologies but trees: up to four paths, direct ones and detours, by congestion and length.
+    Slingshot(SlingshotSpec),
+    /// All topologies but trees: two direct paths and two detours, by the queues of the source's router.
+    Aries(AriesSpec),
     /// HyperX: any order of the dimensions, with at most one deroute in each, by congestion. Classes of virtual channels
     /// by hops: two for each dimension.
     Dal(DalSpec),
@@ -115,6 +121,8 @@ impl RoutingSpec {
             Self::UgalL(UgalLSpec::default()),
             Self::UgalG(UgalGSpec::default()),
             Self::Par(ParSpec::default()),
+            Self::Slingshot(SlingshotSpec::default()),
+            Self::Aries(AriesSpec::default()),
             Self::Dal(DalSpec::default()),
             Self::DimWar(DimWarSpec::default()),
             Self::ShortestPath(ShortestPathSpec::default()),
@@ -171,6 +179,8 @@ impl RoutingSpec {
             Self::UgalL(_) => "ugal-l",
             Self::UgalG(_) => "ugal-g",
             Self::Par(_) => "par",
+            Self::Slingshot(_) => "slingshot",
+            Self::Aries(_) => "aries",
             Self::Dal(_) => "dal",
             Self::DimWar(_) => "dim-war",
             Self::ShortestPath(_) => "shortest-path",
@@ -199,6 +209,8 @@ impl RoutingSpec {
             | Self::UgalL(_)
             | Self::UgalG(_)
             | Self::Par(_)
+            | Self::Slingshot(_)
+            | Self::Aries(_)
             | Self::ShortestPath(_)
             | Self::Ecmp(_)
             | Self::UpDown(_)
@@ -213,7 +225,10 @@ impl RoutingSpec {
 
     /// Returns whether packets may go by way of any router, so that the topology needs to have detours.
     fn takes_detours(&self) -> bool {
-        matches!(self, Self::ValiantNode(_) | Self::UgalL(_) | Self::UgalG(_) | Self::Par(_))
+        matches!(
+            self,
+            Self::ValiantNode(_) | Self::UgalL(_) | Self::UgalG(_) | Self::Par(_) | Self::Slingshot(_) | Self::Aries(_)
+        )
     }
 
     /// Returns whether packets never cross more channels than `Topology::distance` counts.
@@ -235,6 +250,8 @@ impl RoutingSpec {
             | Self::UgalL(_)
             | Self::UgalG(_)
             | Self::Par(_)
+            | Self::Slingshot(_)
+            | Self::Aries(_)
             | Self::Dal(_)
             | Self::DimWar(_)
             | Self::UpDown(_)
@@ -315,6 +332,8 @@ impl RoutingSpec {
             Self::UgalL(spec) => spec.build(topology)?,
             Self::UgalG(spec) => spec.build(topology)?,
             Self::Par(spec) => spec.build(topology)?,
+            Self::Slingshot(spec) => spec.build(topology)?,
+            Self::Aries(spec) => spec.build(topology)?,
             Self::AdaptiveUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::RandomUpDown(spec) => Arc::new(spec.build(tree()?)),
             Self::RoundRobinUpDown(spec) => Arc::new(spec.build(tree()?)),

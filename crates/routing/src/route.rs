@@ -78,6 +78,8 @@ pub enum Probe {
     First,
     /// One channel, as of the last snapshot.
     Channel(ChannelId),
+    /// First two channels: the first as of now, the second as of the last snapshot (`Routing::congestion_behind`).
+    Next,
     /// All channels: the first as of now, the others as of the last snapshot (`Routing::congestion_behind`).
     Path,
 }
@@ -232,7 +234,8 @@ pub trait Routing: Debug + Send + Sync {
     fn adaptive_class(&self) -> Option<VcClass> {
         None
     }
-    /// Returns the sum of the congestion of a path's channels behind its first, which leaves a router by a port.
+    /// Returns the sum of the congestion of a path's channels behind its first that count, where the first leaves a router
+    /// by a port.
     /// `snapshot` has the congestion of all channels. `hop` is the packet on the first channel.
     fn congestion_behind(&self, _first: (RouterId, PortId), _hop: &Hop, _snapshot: &[u64]) -> u64 {
         0

@@ -15,6 +15,13 @@ use units::{Draw, NodeId, PortId, RouterId, VcClass};
 
 const KINDS: [&str; 4] = ["valiant-node", "ugal-l", "ugal-g", "par"];
 
+/// Routings that weigh several paths of each kind, with keys.
+const SEVERAL: [&str; 3] = [
+    r#"{"kind": "slingshot"}"#,
+    r#"{"kind": "slingshot", "minimal": 1, "nonminimal": 4}"#,
+    r#"{"kind": "aries", "mode": "increasing"}"#,
+];
+
 fn spec(kind: &str) -> RoutingSpec {
     serde_json::from_str(&format!(r#"{{"kind": "{kind}"}}"#)).unwrap()
 }
@@ -61,6 +68,9 @@ fn the_contract_holds_and_the_oracles_agree() {
     for network in networks() {
         for spec in specs() {
             check_all(&*network, &*build(spec, &*network));
+        }
+        for text in SEVERAL {
+            check_all(&*network, &*build(serde_json::from_str(text).unwrap(), &*network));
         }
     }
 }
@@ -340,5 +350,73 @@ proptest! {
     fn any_network_keeps_the_contract(lines in random_network(), which in 0_usize..4) {
         let network = network(&lines);
         check_all(&*network, &*build(spec(KINDS[which]), &*network));
+    }
+}
+
+#[test]
+fn several_detours_have_different_waypoints_all_equally_likely() {
+    // Every first waypoint of every pair. Would catch a detour that is weighed twice, a waypoint that a pair may not have,
+    // and one that is never the second.
+    for network in [
+        torus(&[5], 1),
+        named("hyperx:3x3"),
+        network(&chords(9)),
+        named("dragonfly:h=1"),
+        named("dragonfly:p=1,a=3,h=2,g=4"),
+    ] {
+        for text in [SEVERAL[0], SEVERAL[1], r#"{"kind": "aries", "detour": "group"}"#] {
+            let is_grouped = network.views().groups.is_some();
+            let Ok(routing) = serde_json::from_str::<RoutingSpec>(text).unwrap().build(&*network) else {
+                assert!(!is_grouped);
+                continue;
+            };
+            for (src, dst) in [(0, network.nodes() - 1), (2, 0)].map(|(src, dst)| (NodeId(src), NodeId(dst))) {
+                let (at, in_port) = network.attachment(src);
+                let starts = routing.initial_distribution(src, dst);
+                let mut counts = std::collections::BTreeMap::new();
+                let mut weighed = 0;
+                for &(state, _) in &starts {
+                    let hop = Hop { dst, state, in_port, vc_class: VcClass(0) };
+                    let route = routing.route(at, &mut hop.clone());
+                    if !route.choice.is_weighed() {
+                        continue;
+                    }
+                    let options = (0..route.count).filter_map(|number| routing.candidate(at, &hop, number));
+                    let waypoints: Vec<u32> =
+                        options.filter_map(|option| routing.current_waypoint(at, option.state)).collect();
+                    let different: std::collections::BTreeSet<u32> = waypoints.iter().copied().collect();
+                    assert_eq!(different.len(), waypoints.len(), "{text}: {waypoints:?}");
+                    weighed = waypoints.len();
+                    waypoints.iter().for_each(|&waypoint| *counts.entry(waypoint).or_insert(0) += 1);
+                }
+                assert!(counts.len() == starts.len() || weighed == 0, "{text} on {network:?}: {counts:?}");
+                assert!(counts.values().all(|&count| count == weighed), "{text} on {network:?}: {counts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn biases_and_lengths_of_several_paths() {
+    // A dragonfly with two wires between any two groups: two direct paths, two detours. Would catch a bias on a direct
+    // path, a mode with the bias of another, and the length of another path.
+    let network = named("dragonfly:p=1,a=4,h=1,g=3");
+    let (src, dst) = (NodeId(0), NodeId(network.nodes() - 1));
+    let (at, in_port) = network.attachment(src);
+    for (mode, bias) in [("unbiased", 0), ("weak", 4), ("strong", 16)] {
+        let text = format!(r#"{{"kind": "aries", "mode": "{mode}"}}"#);
+        let routing = build(serde_json::from_str(&text).unwrap(), &*network);
+        for (state, _) in routing.initial_distribution(src, dst) {
+            let hop = Hop { dst, state, in_port, vc_class: VcClass(0) };
+            for number in 0..routing.route(at, &mut hop.clone()).count {
+                let Some(option) = routing.candidate(at, &hop, number) else { continue };
+                let waypoint = routing.current_waypoint(at, option.state);
+                assert_eq!(option.bias, if waypoint.is_some() { bias } else { 0 });
+                let ugal = build(spec("ugal-l"), &*network);
+                let first = waypoint.map_or(state, |waypoint| ugal.with_waypoint(state, waypoint));
+                let other = ugal.candidate(at, &Hop { state: first, ..hop }, u16::from(waypoint.is_some())).unwrap();
+                assert_eq!((option.channels, option.state), (other.channels, other.state));
+            }
+        }
     }
 }

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use crate::common::{Folded, assert_near, bound, build, check_all, lopsided};
-use routing::algorithms::detours::{DetourKind, ParSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec};
+use routing::algorithms::detours::{
+    AriesMode, AriesSpec, DetourKind, ParSpec, SlingshotSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec,
+};
 use routing::algorithms::dragonfly::{IntraGroup, MinimalSpec};
 use routing::{RoutingSpec, channel_loads, dependency_cycle, follow_packets};
 use testkit::routing::{Traffic, paths, permutation, uniform};
@@ -50,6 +52,8 @@ fn all() -> Vec<RoutingSpec> {
             let intra_group = if exclude_source_group { IntraGroup::Minimal } else { IntraGroup::Valiant };
             all.push(RoutingSpec::Par(ParSpec { detour, exclude_source_group, intra_group, ..ParSpec::default() }));
         }
+        all.push(RoutingSpec::Slingshot(SlingshotSpec { detour, ..SlingshotSpec::default() }));
+        all.push(RoutingSpec::Aries(AriesSpec { detour, mode: AriesMode::Increasing, ..AriesSpec::default() }));
     }
     all
 }

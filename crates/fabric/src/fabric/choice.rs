@@ -112,9 +112,10 @@ impl Fabric {
                 self.snapshot.get(channel.index()).copied().unwrap_or(0).saturating_mul(channels)
             }
             Probe::First => self.occupancy(first).saturating_mul(channels),
-            Probe::Path => {
+            Probe::Next | Probe::Path => {
                 let behind = self.routing.congestion_behind((arrival.id, PortId(out)), &hop, &self.snapshot);
-                self.occupancy(first).saturating_add(behind)
+                let times = if option.probe == Probe::Next { channels } else { 1 };
+                self.occupancy(first).saturating_add(behind).saturating_mul(times)
             }
         };
         let bias = u64::from(option.bias) * u64::from(self.params.full_bytes);

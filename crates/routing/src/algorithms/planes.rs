@@ -66,7 +66,7 @@ impl Routing for PlanesRouting {
         let first = at.0 / self.routers * self.channels;
         let here = |probe| match probe {
             Probe::Channel(ChannelId(channel)) => Probe::Channel(ChannelId(channel + first)),
-            Probe::First | Probe::Path => probe,
+            Probe::First | Probe::Next | Probe::Path => probe,
         };
         let option = self.plane.candidate(self.within(at), hop, number)?;
         Some(PathOption { probe: here(option.probe), ..option })

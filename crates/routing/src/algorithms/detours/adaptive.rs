@@ -44,7 +44,10 @@ pub enum DetourKind {
 
 /// Default of `threshold`, in packets times channels: large enough that single packets in the way, which say nothing
 /// about the load, do not cause detours.
-const THRESHOLD: u32 = 4;
+pub(super) const THRESHOLD: u32 = 4;
+
+/// Default of `refresh`.
+pub(super) const REFRESH: Time = Time(100_000);
 
 macro_rules! choosing_spec {
     ($(#[$doc:meta])* $name:ident { $($(#[$extra_doc:meta])* $extra:ident: $type:ty = $default:expr,)* }) => {
@@ -87,18 +90,19 @@ macro_rules! choosing_spec {
                     (self.exclude_source_group, self.exclude_destination_group, self.intra_group);
                 Options {
                     detour: self.detour,
-                    threshold: self.threshold,
+                    bias: Bias::Even(self.threshold),
+                    paths: (1, 1),
                     group: ValiantGroupSpec {
                         exclude_source_group,
                         exclude_destination_group,
                         intra_group,
-                        early_delivery: false,
+                        ..ValiantGroupSpec::default()
                     },
                     node: ValiantNodeSpec {
                         exclude_source_group,
                         exclude_destination_group,
                         intra_group,
-                        early_delivery: false,
+                        ..ValiantNodeSpec::default()
                     },
                 }
             }
@@ -117,7 +121,7 @@ choosing_spec! {
     UgalGSpec {
         /// Period with which the queues are sampled.
         #[schemars(extend("minimum" = 1))]
-        refresh: Time = Time(100_000),
+        refresh: Time = REFRESH,
     }
 }
 
@@ -128,11 +132,22 @@ choosing_spec! {
 
 /// Keys that all adaptive routings have in common.
 #[derive(Clone, Copy, Debug)]
-struct Options {
-    detour: DetourKind,
-    threshold: u32,
-    group: ValiantGroupSpec,
-    node: ValiantNodeSpec,
+pub(super) struct Options {
+    pub detour: DetourKind,
+    pub bias: Bias,
+    /// Numbers of direct paths and of detours that are weighed.
+    pub paths: (u16, u16),
+    pub group: ValiantGroupSpec,
+    pub node: ValiantNodeSpec,
+}
+
+/// Bias towards direct paths, in packets.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Bias {
+    /// At every router.
+    Even(u32),
+    /// For each channel by which the direct path is shorter than the longest.
+    Increasing(u32),
 }
 
 impl Options {
@@ -146,11 +161,13 @@ impl Options {
 
 /// Router that decides, and the channels whose queues it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sight {
+pub(super) enum Sight {
     /// Router of the source, at its own ports.
     Router,
     /// Router of the source, at channels of the whole network, as of a snapshot.
     Snapshot { refresh: Time },
+    /// Router of the source, at its own ports and, as of a snapshot, at those of the next router of each path.
+    Neighbours { refresh: Time },
     /// Routers at the begin of the direct path, each at its own ports.
     Progressive,
 }
@@ -161,7 +178,9 @@ struct Choosing<D> {
     kind: &'static str,
     sight: Sight,
     detours: D,
-    threshold: u32,
+    bias: Bias,
+    /// Numbers of direct paths and of detours that are weighed.
+    paths: (u16, u16),
     /// Routings between which it chooses.
     options: Vec<Arc<dyn Routing>>,
 }
@@ -203,8 +222,13 @@ impl ParSpec {
 }
 
 impl Options {
-    fn build(&self, kind: &'static str, sight: Sight, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
-        let threshold = self.threshold;
+    pub fn build(
+        &self,
+        kind: &'static str,
+        sight: Sight,
+        topology: &dyn Topology,
+    ) -> Result<Arc<dyn Routing>, KeyError> {
+        let &Self { bias, paths, .. } = self;
         let progressive = sight == Sight::Progressive;
         let Some(groups) = topology.views().groups else {
             self.rule().refuse_without_groups(topology)?;
@@ -212,7 +236,7 @@ impl Options {
             let (direct, other) = (detours.without_waypoints(), detours.decided_once());
             let options: Vec<Arc<dyn Routing>> =
                 vec![Arc::new(Valiant::new("shortest-path", direct)), Arc::new(Valiant::new("valiant-node", other))];
-            return Ok(Arc::new(Choosing { kind, sight, detours, threshold, options }));
+            return Ok(Arc::new(Choosing { kind, sight, detours, bias, paths, options }));
         };
         let detour: Arc<dyn Routing> = match self.detour {
             DetourKind::Group => self.group.build(groups)?,
@@ -220,7 +244,7 @@ impl Options {
         };
         let detours = GroupDetours::new(groups, self.rule(), u8::from(progressive))?;
         let options = vec![Arc::new(MinimalSpec {}.build(groups)?) as Arc<dyn Routing>, detour];
-        Ok(Arc::new(Choosing { kind, sight, detours, threshold, options }))
+        Ok(Arc::new(Choosing { kind, sight, detours, bias, paths, options }))
     }
 }
 
@@ -233,8 +257,16 @@ impl<D: Detours> Choosing<D> {
     fn decided(&self, open: Memory) -> Memory {
         match self.sight {
             Sight::Progressive => self.detours.decided(open),
-            Sight::Router | Sight::Snapshot { .. } => open.direct(),
+            Sight::Router | Sight::Snapshot { .. } | Sight::Neighbours { .. } => open.direct(),
         }
+    }
+
+    /// Returns the congestion of the channel behind a path's first, as of a snapshot. Of several ports it is the first.
+    fn congestion_of_next(&self, (at, port): (RouterId, PortId), hop: &Hop, snapshot: &[u64]) -> u64 {
+        let Some(next) = self.detours.next(at, port) else { return 0 };
+        let port = self.detours.route(next, &mut hop.clone()).port(0, self.detours.port_lists());
+        // Channels to nodes are not sampled.
+        snapshot.get(self.detours.channel(next, port).index()).copied().unwrap_or(0)
     }
 }
 
@@ -269,7 +301,7 @@ impl<D: Detours> Routing for Choosing<D> {
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
         let phase = Memory::of(hop.state).phase();
         if phase == Phase::Open && !self.detours.is_home(at, hop.dst) {
-            return Route::weighed(2, Choice::Weighed);
+            return Route::weighed(self.paths.0 + self.paths.1, Choice::Weighed);
         }
         let route = self.detours.route(at, hop);
         if phase == Phase::Decided {
@@ -279,33 +311,51 @@ impl<D: Detours> Routing for Choosing<D> {
     }
 
     fn candidate(&self, at: RouterId, hop: &Hop, number: u16) -> Option<PathOption> {
-        let (waypoint, index) = (Memory::of(hop.state).waypoint(), usize::from(number));
         let state = self.candidate_state(at, hop, number)?;
-        let channels = self.detours.lengths(at, waypoint, hop.dst)[index];
+        let is_detour = number >= self.paths.0;
+        let index = usize::from(is_detour);
+        let waypoint = if is_detour { Memory::of(state).waypoint() } else { Memory::of(hop.state).waypoint() };
+        let lengths = self.detours.lengths(at, waypoint, hop.dst);
         let probe = match self.sight {
             Sight::Snapshot { .. } => self.detours.probes(at, waypoint, hop.dst)[index],
+            Sight::Neighbours { .. } => Probe::Next,
             Sight::Router | Sight::Progressive => Probe::First,
         };
-        Some(PathOption { state, channels, bias: [0, self.threshold][index], probe })
+        let bias = match self.bias {
+            _ if !is_detour => 0,
+            Bias::Even(bias) => bias,
+            Bias::Increasing(bias) => bias.saturating_mul(self.detours.longest_direct().saturating_sub(lengths[0])),
+        };
+        Some(PathOption { state, channels: lengths[index], bias, probe })
     }
 
     fn congestion_behind(&self, first: (RouterId, PortId), hop: &Hop, snapshot: &[u64]) -> u64 {
-        self.detours.congestion_behind(first, hop, snapshot)
+        match self.sight {
+            Sight::Neighbours { .. } => self.congestion_of_next(first, hop, snapshot),
+            _ => self.detours.congestion_behind(first, hop, snapshot),
+        }
     }
 
     #[inline]
-    fn candidate_state(&self, _at: RouterId, hop: &Hop, number: u16) -> Option<RouteState> {
-        let open = Memory::of(hop.state);
-        match number {
-            0 => Some(self.decided(open).state()),
-            1 => Some(self.detours.with_waypoint(open.waypoint()).state()),
-            _ => None,
+    fn candidate_state(&self, at: RouterId, hop: &Hop, number: u16) -> Option<RouteState> {
+        let (open, (minimal, nonminimal)) = (Memory::of(hop.state), self.paths);
+        if let Some(detour) = number.checked_sub(minimal) {
+            let waypoint = match detour {
+                0 => open.waypoint(),
+                1.. if detour < nonminimal => self.detours.another((at, hop.dst), open.waypoint(), detour.into())?,
+                _ => return None,
+            };
+            return Some(self.detours.with_waypoint(waypoint).state());
         }
+        let state = self.decided(open).state();
+        // The ports of another direct path are those of the first.
+        let has_several = || self.detours.route(at, &mut Hop { state, ..*hop }).count > 1;
+        (number == 0 || has_several()).then_some(state)
     }
 
     fn snapshot_period(&self) -> Option<Time> {
         match self.sight {
-            Sight::Snapshot { refresh } => Some(refresh),
+            Sight::Snapshot { refresh } | Sight::Neighbours { refresh } => Some(refresh),
             Sight::Router | Sight::Progressive => None,
         }
     }

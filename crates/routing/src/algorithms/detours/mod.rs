@@ -19,17 +19,19 @@ mod loads;
 mod memory;
 mod paths;
 mod routers;
+mod several;
 mod valiant;
 
 use std::fmt::Debug;
 
 use topology::{ChannelClass, Topology, View};
-use units::{Draw, NodeId, PortId, RouterId};
+use units::{ChannelId, Draw, NodeId, PortId, RouterId};
 
 use crate::{Hop, Probe, Representative, Route, RouteState, RouterTraffic};
 pub use adaptive::{DetourKind, ParSpec, UgalGSpec, UgalLSpec};
 pub(super) use memory::{Memory, Phase};
 use routers::RouterDetours;
+pub use several::{AriesMode, AriesSpec, SlingshotSpec};
 pub use valiant::{ValiantGroupSpec, ValiantNodeSpec};
 
 /// Returns whether a topology has detours: it has channels between routers and is no tree, in which every path touches
@@ -75,6 +77,14 @@ pub(super) trait Detours: Debug + Send + Sync {
     fn probes(&self, at: RouterId, waypoint: u32, dst: NodeId) -> [Probe; 2];
     /// Returns the congestion behind a path's first channel: see `Routing::congestion_behind`.
     fn congestion_behind(&self, first: (RouterId, PortId), hop: &Hop, snapshot: &[u64]) -> u64;
+    /// Returns the number of channels of the longest direct path.
+    fn longest_direct(&self) -> u32;
+    /// Returns the router that a port leads to. `None`: it leads to a node.
+    fn next(&self, at: RouterId, port: PortId) -> Option<RouterId>;
+    /// Returns the channel that leaves a router by a port.
+    fn channel(&self, at: RouterId, port: PortId) -> ChannelId;
+    /// Returns the order of the waypoints that a packet at a router may have. `None`: it may have none.
+    fn ranks(&self, at: RouterId, dst: NodeId) -> Option<Ranks>;
     /// Returns representative packets: see `Routing::representatives`.
     fn representatives(&self, at: RouterId) -> Option<Vec<Representative>>;
     /// Returns the largest number of routers that a packet can traverse.
@@ -87,11 +97,48 @@ pub(super) trait Detours: Debug + Send + Sync {
         if Memory::of(state).phase() == Phase::Detour { self.behind_waypoint().state() } else { state }
     }
 
+    /// Returns the waypoint with a number, from 1, beside the first waypoint of a packet: by rank at a distance that
+    /// depends on router and destination. `None`: there are fewer waypoints.
+    fn another(&self, (at, dst): (RouterId, NodeId), first: u32, number: u32) -> Option<u32> {
+        let ranks = self.ranks(at, dst)?;
+        let others = ranks.count.checked_sub(1).filter(|&others| number <= others)?;
+        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
+        let hash = (ranks.home ^ at.0.rotate_left(16)).wrapping_mul(0x9e37_79b9) >> 8;
+        let distance = 1 + (hash + number - 1) % others;
+        Some(ranks.waypoint((ranks.rank(first) + distance) % ranks.count))
+    }
+
     /// Returns the waypoint that a packet is on its way to.
     fn current_waypoint(&self, at: RouterId, state: RouteState) -> Option<u32> {
         let memory = Memory::of(state);
         let is_ahead = memory.phase() == Phase::Detour && !self.has_arrived(at, memory.waypoint());
         is_ahead.then_some(memory.waypoint())
+    }
+}
+
+/// Order of the waypoints that are not excluded. Waypoints come in blocks of `block` (the routers of a group), and
+/// whole blocks are excluded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ranks {
+    /// Number of waypoints.
+    pub count: u32,
+    pub block: u32,
+    pub excluded: Excluded,
+    /// Number of the destination's router.
+    pub home: u32,
+}
+
+impl Ranks {
+    /// Returns the rank of a waypoint.
+    #[inline]
+    pub fn rank(&self, waypoint: u32) -> u32 {
+        self.excluded.rank(waypoint / self.block) * self.block + waypoint % self.block
+    }
+
+    /// Returns the waypoint with a rank.
+    #[inline]
+    pub fn waypoint(&self, rank: u32) -> u32 {
+        self.excluded.other(rank / self.block) * self.block + rank % self.block
     }
 }
 
@@ -114,6 +161,12 @@ impl Excluded {
 
     pub fn has(self, number: u32) -> bool {
         self.0.contains(&number)
+    }
+
+    /// Returns the rank of a number among the numbers that are not excluded.
+    #[inline]
+    pub fn rank(self, number: u32) -> u32 {
+        number - self.0.iter().filter(|&&excluded| excluded < number).count() as u32
     }
 
     /// Returns the number with a rank among the numbers that are not excluded.

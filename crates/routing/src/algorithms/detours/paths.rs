@@ -16,6 +16,8 @@ use crate::{Route, Routing};
 pub(super) struct DirectPaths {
     kind: PathsKind,
     pub wiring: Wiring,
+    /// Target of each router of a table. `NO_PATH`: it has no nodes.
+    target_of: Vec<u32>,
     /// Number of channels of the longest path between two routers with nodes.
     pub longest: u32,
     /// Number of channels of the longest path that begins at a router beside one with nodes.
@@ -32,7 +34,7 @@ enum PathsKind {
     Grid(DimensionOrder),
 }
 
-/// Distance of a router from which no path leads to a target.
+/// Distance of a router from which no path leads to a target, and target of a router without nodes.
 pub(super) const NO_PATH: u32 = u32::MAX;
 
 impl DirectPaths {
@@ -52,7 +54,13 @@ impl DirectPaths {
         refuse_too_many(grid, kind, grid.routers())?;
         let order = DimensionOrderSpec::default().bind(grid)?;
         let longest = grid.diameter();
-        Ok(Self { kind: PathsKind::Grid(order), wiring: Wiring::new(grid), longest, longest_beside: longest })
+        Ok(Self {
+            kind: PathsKind::Grid(order),
+            wiring: Wiring::new(grid),
+            target_of: Vec::new(),
+            longest,
+            longest_beside: longest,
+        })
     }
 
     fn from_table(topology: &dyn Topology, kind: &str) -> Result<Self, KeyError> {
@@ -62,8 +70,10 @@ impl DirectPaths {
         for &target in table.targets() {
             neighbours(topology, target).for_each(|(_, next)| is_beside[next.index()] = true);
         }
+        let mut target_of = vec![NO_PATH; topology.routers() as usize];
+        (0..).zip(table.targets()).for_each(|(number, target)| target_of[target.index()] = number);
         let kind = PathsKind::Table(table);
-        let mut paths = Self { kind, wiring: Wiring::new(topology), longest, longest_beside: 0 };
+        let mut paths = Self { kind, wiring: Wiring::new(topology), target_of, longest, longest_beside: 0 };
         let lengths_from = |at| (0..paths.targets()).map(move |target| (at, target));
         let beside = (0..topology.routers()).map(RouterId).filter(|router| is_beside[router.index()]);
         let lengths = beside.flat_map(lengths_from).map(|(at, target)| paths.length(at, target));
@@ -71,7 +81,8 @@ impl DirectPaths {
         Ok(paths)
     }
 
-    /// Returns the number of classes of paths that begin at routers with nodes or, if `beside`, at their neighbours too.
+    /// Returns the number of classes of paths that begin at routers with nodes or, if `beside`, at their neighbours
+    /// too.
     pub fn classes_from(&self, beside: bool) -> u32 {
         match &self.kind {
             PathsKind::Table(_) if beside => self.longest.max(self.longest_beside).max(1),
@@ -95,6 +106,15 @@ impl DirectPaths {
         match &self.kind {
             PathsKind::Table(table) => table.targets()[target as usize],
             PathsKind::Grid(_) => RouterId(target),
+        }
+    }
+
+    /// Returns the target of a router. `None`: it has no nodes.
+    #[inline]
+    pub fn target_of(&self, router: RouterId) -> Option<u32> {
+        match &self.kind {
+            PathsKind::Table(_) => Some(self.target_of[router.index()]).filter(|&target| target != NO_PATH),
+            PathsKind::Grid(_) => Some(router.0),
         }
     }
 

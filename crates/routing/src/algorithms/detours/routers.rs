@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use topology::{ChannelClass, Topology};
-use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass};
+use units::{ChannelId, Draw, KeyError, NodeId, PortId, RouterId, VcClass};
 
 use super::paths::DirectPaths;
-use super::{Detours, Excluded, Memory, Phase, loads};
+use super::{Detours, Excluded, Memory, Phase, Ranks, loads};
 use crate::algorithms::dragonfly::Rule;
 use crate::algorithms::shortest_path::MAX_CLASSES;
 use crate::{Hop, Probe, Representative, Route, RouteState, RouterTraffic};
@@ -53,7 +53,7 @@ impl RouterDetours {
         Ok(Self { paths: Arc::new(paths), rule, draws, upper: lower as u8, top, classes: all as u8 })
     }
 
-    /// Returns the direct paths alone.
+    /// Returns the detours with direct paths only.
     pub fn without_waypoints(&self) -> Self {
         Self { draws: false, classes: self.upper, top: 0, ..self.clone() }
     }
@@ -94,6 +94,26 @@ impl Detours for RouterDetours {
 
     fn waypoints(&self) -> u32 {
         if self.draws { self.paths.targets() } else { 0 }
+    }
+
+    fn longest_direct(&self) -> u32 {
+        self.paths.longest
+    }
+
+    fn next(&self, at: RouterId, port: PortId) -> Option<RouterId> {
+        self.paths.next(at, port)
+    }
+
+    #[inline]
+    fn channel(&self, at: RouterId, port: PortId) -> ChannelId {
+        self.paths.wiring.channels.output(at, port)
+    }
+
+    fn ranks(&self, at: RouterId, dst: NodeId) -> Option<Ranks> {
+        let home = self.paths.home(dst).0;
+        let source = self.paths.target_of(at).filter(|_| self.rule.exclude_source);
+        let excluded = Excluded::new(source, self.rule.exclude_destination.then_some(home));
+        Some(Ranks { count: self.waypoints().checked_sub(excluded.count())?, block: 1, excluded, home })
     }
 
     fn draw(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> Option<u32> {
@@ -145,8 +165,8 @@ impl Detours for RouterDetours {
         }
     }
 
-    /// Only the second router decides again, so that only the first hop needs another class. The class of the next local
-    /// channels, which has no other meaning here, counts the decisions.
+    /// Only the second router decides again, so that only the first hop needs another class. The class of the next
+    /// local channels, which has no other meaning here, counts the decisions.
     fn decided(&self, open: Memory) -> Memory {
         if open.local() == 0 { open.in_phase(Phase::Decided) } else { Memory::default() }
     }

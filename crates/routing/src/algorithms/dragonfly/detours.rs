@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::views::Groups;
-use topology::{ChannelClass, Channels, Topology};
-use units::{Draw, KeyError, NodeId, PortId, RouterId};
+use topology::{ChannelClass, Channels, Endpoint, Topology};
+use units::{ChannelId, Draw, KeyError, NodeId, PortId, RouterId};
 
 use super::candidates::{Classes, DirectPaths};
 use super::loads;
 use super::representatives::Representatives;
-use crate::algorithms::detours::{Detours, Excluded, Memory, Phase};
+use crate::algorithms::detours::{Detours, Excluded, Memory, Phase, Ranks};
 use crate::{Hop, Probe, Representative, Route, RouterTraffic};
 
 /// Routing of packets whose destination is in their source's group.
@@ -140,6 +140,30 @@ impl Detours for GroupDetours {
             Waypoints::Groups => self.paths.topology.size().g,
             Waypoints::Routers => self.paths.topology.routers(),
         }
+    }
+
+    fn longest_direct(&self) -> u32 {
+        self.paths.longest_exit() + self.paths.topology.group().diameter()
+    }
+
+    fn next(&self, at: RouterId, port: PortId) -> Option<RouterId> {
+        match self.paths.topology.endpoint(at, port) {
+            Endpoint::Router(next, _) => Some(next),
+            Endpoint::Node(_) | Endpoint::Unconnected => None,
+        }
+    }
+
+    fn channel(&self, at: RouterId, port: PortId) -> ChannelId {
+        self.channels.output(at, port)
+    }
+
+    fn ranks(&self, at: RouterId, dst: NodeId) -> Option<Ranks> {
+        let home = self.paths.home(dst).0;
+        let [from, to] = [at, home].map(|router| self.paths.topology.place(router).0);
+        let size = self.paths.topology.size();
+        let excluded = self.rule.excluded(size.g, from, to)?;
+        let block = if self.rule.waypoints == Waypoints::Groups { 1 } else { size.a };
+        Some(Ranks { count: (size.g - excluded.count()) * block, block, excluded, home: home.0 })
     }
 
     fn draw(&self, src: NodeId, dst: NodeId, draw: &mut dyn Draw) -> Option<u32> {
