@@ -11,7 +11,8 @@ use units::KeyError;
 
 use crate::algorithms::cliques::{DalSpec, DimWarSpec};
 use crate::algorithms::detours::{
-    AriesSpec, ParSpec, SlingshotSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec, has_detours,
+    AriesSpec, ParSpec, PolarizedSpec, SlingshotSpec, UgalGSpec, UgalLSpec, ValiantGroupSpec, ValiantNodeSpec,
+    has_detours,
 };
 use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::MinimalSpec;
@@ -74,6 +75,9 @@ pub enum RoutingSpec {
     /// Any topology: a hash of the flow (source and destination) chooses among the shortest paths (equal-cost
     /// multi-path).
     Ecmp(EcmpSpec),
+    /// All topologies but trees: hops that lead away from the source or nearer to the destination, by congestion. Classes
+    /// of virtual channels by hops.
+    Polarized(PolarizedSpec),
     /// All topologies but trees: up to four paths, direct ones and detours, by congestion and length.
     Slingshot(SlingshotSpec),
     /// All topologies but trees: two direct paths and two detours, by the queues of the source's router.
@@ -121,6 +125,7 @@ impl RoutingSpec {
             Self::UgalL(UgalLSpec::default()),
             Self::UgalG(UgalGSpec::default()),
             Self::Par(ParSpec::default()),
+            Self::Polarized(PolarizedSpec::default()),
             Self::Slingshot(SlingshotSpec::default()),
             Self::Aries(AriesSpec::default()),
             Self::Dal(DalSpec::default()),
@@ -179,6 +184,7 @@ impl RoutingSpec {
             Self::UgalL(_) => "ugal-l",
             Self::UgalG(_) => "ugal-g",
             Self::Par(_) => "par",
+            Self::Polarized(_) => "polarized",
             Self::Slingshot(_) => "slingshot",
             Self::Aries(_) => "aries",
             Self::Dal(_) => "dal",
@@ -209,6 +215,7 @@ impl RoutingSpec {
             | Self::UgalL(_)
             | Self::UgalG(_)
             | Self::Par(_)
+            | Self::Polarized(_)
             | Self::Slingshot(_)
             | Self::Aries(_)
             | Self::ShortestPath(_)
@@ -227,7 +234,13 @@ impl RoutingSpec {
     fn takes_detours(&self) -> bool {
         matches!(
             self,
-            Self::ValiantNode(_) | Self::UgalL(_) | Self::UgalG(_) | Self::Par(_) | Self::Slingshot(_) | Self::Aries(_)
+            Self::ValiantNode(_)
+                | Self::UgalL(_)
+                | Self::UgalG(_)
+                | Self::Par(_)
+                | Self::Polarized(_)
+                | Self::Slingshot(_)
+                | Self::Aries(_)
         )
     }
 
@@ -250,6 +263,7 @@ impl RoutingSpec {
             | Self::UgalL(_)
             | Self::UgalG(_)
             | Self::Par(_)
+            | Self::Polarized(_)
             | Self::Slingshot(_)
             | Self::Aries(_)
             | Self::Dal(_)
@@ -332,6 +346,7 @@ impl RoutingSpec {
             Self::UgalL(spec) => spec.build(topology)?,
             Self::UgalG(spec) => spec.build(topology)?,
             Self::Par(spec) => spec.build(topology)?,
+            Self::Polarized(spec) => spec.build(topology)?,
             Self::Slingshot(spec) => spec.build(topology)?,
             Self::Aries(spec) => spec.build(topology)?,
             Self::AdaptiveUpDown(spec) => Arc::new(spec.build(tree()?)),

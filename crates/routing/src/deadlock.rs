@@ -56,6 +56,9 @@ const SAMPLE: u64 = 1 << 20;
 /// Sample sizes for routings with waypoints: destinations, and sources of each.
 const BY_WAYPOINTS: (u64, u32) = (4, 2);
 
+/// Sample sizes for routings that remember sources: destinations, and sources of each.
+const BY_SOURCES: (u64, u32) = (4, 8);
+
 /// Class of virtual channels of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldChannel {
@@ -189,12 +192,14 @@ fn by_representatives<'a>(
     let nodes = destinations(topology, routing);
     let (routers, all) = (u64::from(topology.routers()), nodes.len() as u64);
     let stated = !routing.uses_input_port() && routing.representatives(RouterId(0)).is_some();
-    if routers * all <= limit || !stated {
+    let apart = if routing.remembers_source() { all } else { 1 };
+    if routers * all * apart <= limit || !stated {
         return Ok(None);
     }
     let graph = DependencyGraph::new(wiring, classes).stopped_by(stops);
     add_representatives(&graph, routing)?;
     let (sample, sources) = match routing.waypoints() {
+        0 if routing.remembers_source() => BY_SOURCES,
         0 => ((SAMPLE / routers).max(2), u32::MAX),
         // From each source by way of every waypoint.
         _ => (BY_WAYPOINTS.0, BY_WAYPOINTS.1),

@@ -265,6 +265,12 @@ pub trait Routing: Debug + Send + Sync {
         false
     }
 
+    /// Returns whether the state of a packet tells its source, so that an analysis of one destination follows the packets
+    /// of each source apart.
+    fn remembers_source(&self) -> bool {
+        false
+    }
+
     // --- waypoints ------------------------------------------------------------------------------------------------
     // If packets first go to one of many waypoints, the deadlock check does not follow every source by way of every
     // waypoint to every destination. It follows first all packets for a waypoint, whatever their destination, and then

@@ -14,6 +14,7 @@ mod grid;
 mod levels;
 mod opensm;
 mod pair_paths;
+mod polarized;
 mod shortest_path;
 mod table;
 mod trees;

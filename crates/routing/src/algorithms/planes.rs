@@ -105,6 +105,10 @@ impl Routing for PlanesRouting {
         self.plane.uses_input_port()
     }
 
+    fn remembers_source(&self) -> bool {
+        self.plane.remembers_source()
+    }
+
     fn same_for_router(&self) -> bool {
         self.plane.same_for_router()
     }

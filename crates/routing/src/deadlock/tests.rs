@@ -110,7 +110,8 @@ fn representatives_find_the_dependencies_of_all_packets() {
             add_destinations(&all, (&*topology, &*routing), &destinations(&*topology, &*routing)).expect("contract");
             add_representatives(&few, &*routing).expect("contract");
             let (all, few) = (edges(&all), edges(&few));
-            if topology.views().grid.is_some() {
+            // (Polarized routing states more than happens.)
+            if topology.views().grid.is_some() && routing.kind() != "polarized" {
                 assert_eq!(all, few, "{shorthand}, {routing:?}");
             }
             assert!(all.iter().all(|edge| few.binary_search(edge).is_ok()), "{shorthand}, {routing:?}");

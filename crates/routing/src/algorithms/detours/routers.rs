@@ -53,6 +53,12 @@ impl RouterDetours {
         Ok(Self { paths: Arc::new(paths), rule, draws, upper: lower as u8, top, classes: all as u8 })
     }
 
+    /// Returns the direct paths.
+    #[inline]
+    pub fn paths(&self) -> &DirectPaths {
+        &self.paths
+    }
+
     /// Returns the detours with direct paths only.
     pub fn without_waypoints(&self) -> Self {
         Self { draws: false, classes: self.upper, top: 0, ..self.clone() }
