@@ -24,6 +24,8 @@ const NEEDS: &[(&str, &str, &str)] = &[
     ("routing=updn routing=ftree", "topology", "fat-tree xgft leaf-spine"),
     ("routing=dimension-order routing=minimal-adaptive", "topology", "torus mesh"),
     ("routing=minimal routing=valiant-* routing=ugal-* routing=par", "topology", "dragonfly"),
+    ("routing=slingshot routing=aries routing=polarized", "topology", "dragonfly"),
+    ("routing=dal routing=dim-war", "topology", "hyperx"),
     ("workload.pattern=adversarial placement=random-groups", "topology", "dragonfly"),
     ("routing=table", "topology", "file"),
     ("topology=flat", "workload", "application benchmark program exchange"),
