@@ -81,8 +81,16 @@ WORDS = (
     ),
     Word(
         ("adaptive routing", "AR"),
-        ("routing.adaptive-up-down", "routing.minimal-adaptive", "routing.ugal-l", "routing.shortest-path.ties"),
-        "UGAL and PAR choose between direct paths and detours on any network but trees. On any network `ties = "
+        (
+            "routing.adaptive-up-down",
+            "routing.minimal-adaptive",
+            "routing.ugal-l",
+            "routing.polarized",
+            "routing.dim-war",
+            "routing.shortest-path.ties",
+        ),
+        "UGAL and PAR choose between direct paths and detours on any network but trees, polarized routing among ports. "
+        "DimWAR and DAL are for HyperX. On any network `ties = "
         '"least-loaded"` chooses among shortest paths.',
     ),
     Word(
