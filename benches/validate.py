@@ -153,7 +153,14 @@ NETWORKS = (
         108,
         2,
     ),
-    Network("slim-fly", "Slim Fly q=5", "slim-fly:q=5,nodes_per_router=3", "SlimFly { prime: 5, servers_per_router: 3 }", 150, 2),
+    Network(
+        "slim-fly",
+        "Slim Fly q=5",
+        "slim-fly:q=5,nodes_per_router=3",
+        "SlimFly { prime: 5, servers_per_router: 3 }",
+        150,
+        2,
+    ),
     Network(
         "dragonfly-plus",
         "Dragonfly+ of 9 groups",
