@@ -18,18 +18,30 @@ if TYPE_CHECKING:
 __all__ = [
     "CHOICE",
     "AdaptiveUpDown",
+    "Aries",
     "DModK",
+    "Dal",
+    "Dfsssp",
+    "DimWar",
     "DimensionOrder",
+    "Ecmp",
+    "Ftree",
     "Kind",
+    "Lash",
+    "Minhop",
     "Minimal",
     "MinimalAdaptive",
     "Par",
+    "Polarized",
     "RandomUpDown",
+    "RoundRobinUpDown",
     "ShortestPath",
+    "Slingshot",
     "Table",
     "UgalG",
     "UgalL",
     "UpDown",
+    "Updn",
     "ValiantGroup",
     "ValiantNode",
 ]
@@ -42,10 +54,10 @@ class _UgalLKeys(Section):
     detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour (default `node`).")
     threshold: int | None = key("""Cost advantage that a detour must exceed, in packets of the largest size times
         channels (from 0 to 1000000; default 4).""")
-    exclude_source_group: bool | None = key("""Whether packets avoid waypoints in their source's group. Dragonflies only
-        (default true).""")
+    exclude_source_group: bool | None = key("""Whether packets avoid waypoints in their source's group. Without groups:
+        at their source's router (default true).""")
     exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group.
-        Dragonflies only (default true).""")
+        Without groups: at their destination's router (default true).""")
     intra_group: Literal["minimal", "valiant"] | None = key("""Routing of packets that stay within their group:
         directly, or with the choice of a detour. Dragonflies only (default `minimal`).""")
 
@@ -61,18 +73,26 @@ class RandomUpDown(Section, tag=("kind", "random-up-down")):
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
+class RoundRobinUpDown(Section, tag=("kind", "round-robin-up-down")):
+    """Fat-trees: up to a nearest common ancestor by the ports in turn (packet spraying), then down."""
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
 class DModK(Section, tag=("kind", "d-mod-k")):
     """Fat-trees: up to a nearest common ancestor by the ports that the destination's digits name, then down."""
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class DimensionOrder(Section, tag=("kind", "dimension-order")):
-    """Tori and meshes: dimension-order routing, the shorter way round. Two classes of virtual channels on a torus."""
+    """Tori, meshes and HyperX: dimension-order routing, the shorter way round.
+
+    Two classes of virtual channels on a torus.
+    """
 
     order: Sequence[int] | None = key("""Order in which the dimensions are travelled. Must name each dimension once.
         Default: ascending (from 0 to 4294967295).""")
-    ties: Literal["split", "positive"] | None = key("""Direction on an even ring to the router just opposite (default
-        `split`).""")
+    ties: Literal["split", "positive"] | None = key("""Direction on an even ring to the router just opposite. Tori only
+        (default `split`).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -90,8 +110,8 @@ class MinimalAdaptive(Section, tag=("kind", "minimal-adaptive")):
 class ShortestPath(Section, tag=("kind", "shortest-path")):
     """Any topology: shortest paths from tables."""
 
-    ties: Literal["first", "random", "least-loaded"] | None = key("""Rule by which a packet takes one of several ports
-        on shortest paths (default `first`).""")
+    ties: Literal["first", "random", "round-robin", "least-loaded"] | None = key("""Rule by which a packet takes one of
+        several ports on shortest paths (default `first`).""")
     vc_rule: Literal["hops", "single"] | None = key("""Rule by which packets use classes of virtual channels (default
         `hops`).""")
 
@@ -110,18 +130,22 @@ class ValiantGroup(Section, tag=("kind", "valiant-group")):
         (default true).""")
     intra_group: Literal["minimal", "valiant"] | None = key("""Routing of packets that stay within their group (default
         `minimal`).""")
+    early_delivery: bool | None = key("""Whether a packet is delivered if it comes to its destination's router on the
+        way to its waypoint (default false).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class ValiantNode(Section, tag=("kind", "valiant-node")):
     """All topologies but trees: Valiant routing by way of a random router."""
 
-    exclude_source_group: bool | None = key("""Whether packets avoid waypoints in their source's group. Dragonflies only
-        (default true).""")
+    exclude_source_group: bool | None = key("""Whether packets avoid waypoints in their source's group. Without groups:
+        at their source's router (default true).""")
     exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group.
-        Dragonflies only (default true).""")
+        Without groups: at their destination's router (default true).""")
     intra_group: Literal["minimal", "valiant"] | None = key("""Routing of packets that stay within their group.
         Dragonflies only (default `minimal`).""")
+    early_delivery: bool | None = key("""Whether a packet is delivered if it comes to its destination's router on the
+        way to its waypoint (default false).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -142,13 +166,128 @@ class Par(_UgalLKeys, tag=("kind", "par")):
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
+class Ecmp(Section, tag=("kind", "ecmp")):
+    """Any topology: a hash of the flow (source and destination) chooses among the shortest paths (equal-cost
+    multi-path).
+    """
+
+    hash: Literal["path", "salted", "polarized"] | None = key("Choice that the hash of a flow makes (default `path`).")
+    flows: int | None = key("""Number of flows of each pair of nodes (queue pairs). Each packet draws one of them at its
+        source. Packets of one flow stay in order (from 1 to 65536; default 1).""")
+    seed: int | None = key("Seed of the hash. Another seed gives other paths (at least 0; default 0).")
+    vc_rule: Literal["hops", "single"] | None = key("""Rule by which packets use classes of virtual channels (default
+        `hops`).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Polarized(Section, tag=("kind", "polarized")):
+    """All topologies but trees: hops that lead away from the source or nearer to the destination, by congestion.
+
+    Classes of virtual channels by hops.
+    """
+
+    bias: int | None = key("""Cost of a hop for each unit by which it gains less than a hop on a shortest path, in
+        packets of the largest size (from 0 to 1000000; default 8).""")
+    max_hops: int | None = key("""Maximum number of channels between routers on a path, and so of classes of virtual
+        channels. Default: twice the diameter (from 1 to 64).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Slingshot(Section, tag=("kind", "slingshot")):
+    """All topologies but trees: up to four paths, direct ones and detours, by congestion and length."""
+
+    minimal: int | None = key("Number of direct paths that are weighed (from 1 to 4; default 2).")
+    nonminimal: int | None = key("Number of detours that are weighed (from 1 to 4; default 2).")
+    bias: int | None = key("""Cost advantage that a detour must exceed, in packets of the largest size times channels
+        (from 0 to 1000000; default 4).""")
+    detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour (default `node`).")
+    refresh: Time | None = key("""Period with which the queues of neighbours are sampled (greater than 0; default `100
+        ns`).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Aries(Section, tag=("kind", "aries")):
+    """All topologies but trees: two direct paths and two detours, by the queues of the source's router."""
+
+    minimal: int | None = key("Number of direct paths that are weighed (from 1 to 4; default 2).")
+    nonminimal: int | None = key("Number of detours that are weighed (from 1 to 4; default 2).")
+    mode: Literal["unbiased", "increasing", "weak", "strong"] | None = key("""Bias towards direct paths (default
+        `weak`).""")
+    detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour (default `node`).")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Dal(Section, tag=("kind", "dal")):
+    """HyperX: any order of the dimensions, with at most one deroute in each, by congestion.
+
+    Classes of virtual channels by hops: two for each dimension.
+    """
+
+    bias: int | None = key("""Cost advantage that a deroute must exceed, in packets of the largest size times channels
+        (from 0 to 1000000; default 4).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class DimWar(Section, tag=("kind", "dim-war")):
+    """HyperX: dimension order, with at most one deroute in each dimension, by congestion.
+
+    Two classes of virtual channels.
+    """
+
+    bias: int | None = key("""Cost advantage that a deroute must exceed, in packets of the largest size times channels
+        (from 0 to 1000000; default 4).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
 class UpDown(Section, tag=("kind", "up-down")):
     """Any topology: up and down the levels of a breadth-first search (up*/down*); one class of virtual channels."""
 
     root: int | None = key("""Root router. Default: a router at which the distance to the farthest router is smallest
         (from 0 to 4294967295).""")
-    ties: Literal["first", "random", "least-loaded"] | None = key("""Rule by which a packet takes one of several equally
-        good ports (default `first`).""")
+    ties: Literal["first", "random", "round-robin", "least-loaded"] | None = key("""Rule by which a packet takes one of
+        several equally good ports (default `first`).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Minhop(Section, tag=("kind", "minhop")):
+    """Any topology: OpenSM's `minhop`, shortest paths that are balanced over ports by the number of nodes.
+
+    One class of virtual channels.
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Updn(Section, tag=("kind", "updn")):
+    """Trees, and any topology with given roots: OpenSM's `updn`, up and down the ranks below roots, balanced over
+    ports by the number of nodes.
+
+    One class of virtual channels.
+    """
+
+    roots: Sequence[int] | None = key("""Root routers. Default: found as OpenSM does, which works in trees only (from 0
+        to 4294967295).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Ftree(Section, tag=("kind", "ftree")):
+    """Trees: OpenSM's `ftree`, which counts the nodes that each wire up and down has been given.
+
+    One class of virtual channels.
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Lash(Section, tag=("kind", "lash")):
+    """Any topology: OpenSM's `lash`, one shortest path for each pair of routers, on as many lanes as keep it free of
+    deadlock.
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Dfsssp(Section, tag=("kind", "dfsssp")):
+    """Any topology: OpenSM's `dfsssp`, shortest paths that are balanced over wires by the number of nodes, on as
+    many lanes as keep them free of deadlock.
+    """
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -157,8 +296,8 @@ class Table(Section, tag=("kind", "table")):
 
     path: str | None = key("""File of the table, relative to the experiment file: text, or NumPy's `.npy` or `.npz`
         (required, or swept).""")
-    ties: Literal["first", "random", "least-loaded"] | None = key("""Rule by which a packet takes one of several ports
-        of an entry (default `least-loaded`).""")
+    ties: Literal["first", "random", "round-robin", "least-loaded"] | None = key("""Rule by which a packet takes one of
+        several ports of an entry (default `least-loaded`).""")
     starts: int | None = key("""Number of layers on which packets start, from layer 0 on. Each packet draws its layer
         uniformly at its source (from 1 to 4096; default 1).""")
     destinations: Literal["routers", "nodes"] | None = key("""Meaning of the columns of an array, if its width is
@@ -169,6 +308,7 @@ class Table(Section, tag=("kind", "table")):
 Kind: TypeAlias = (
     AdaptiveUpDown
     | RandomUpDown
+    | RoundRobinUpDown
     | DModK
     | DimensionOrder
     | MinimalAdaptive
@@ -179,7 +319,18 @@ Kind: TypeAlias = (
     | UgalL
     | UgalG
     | Par
+    | Ecmp
+    | Polarized
+    | Slingshot
+    | Aries
+    | Dal
+    | DimWar
     | UpDown
+    | Minhop
+    | Updn
+    | Ftree
+    | Lash
+    | Dfsssp
     | Table
 )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from cutthrough.sections.base import Choice, Section, key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "CHOICE",
@@ -42,8 +42,14 @@ class _TorusKeys(Section):
     nodes_per_router: int | None = key("Number of nodes on each router (from 1 to 65533; default 1).")
     wrap: Sequence[bool] | None = key("""Whether each dimension wraps. Default: all dimensions of a torus, none of a
         mesh.""")
+    twist: Sequence[Sequence[int]] | None = key("""Shifts of each dimension by the wrap of each: row d has, for each
+        dimension, how much larger a coordinate becomes at the wrap of dimension d. A dimension that is shifted shifts
+        none itself. Default: none (from 0 to 4095).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
+    wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
+        wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are the
+        default elsewhere.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -53,6 +59,9 @@ class SingleSwitch(Section, tag=("kind", "single-switch")):
     ports: int | None = key("Number of ports of the switch, each with a node (from 1 to 4096; required, or swept).")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
+    wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
+        wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are the
+        default elsewhere.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -65,6 +74,9 @@ class FatTree(Section, tag=("kind", "fat-tree")):
         2^24 (from 1 to 20; required, or swept).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
+    wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
+        wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are the
+        default elsewhere.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -81,6 +93,9 @@ class Xgft(Section, tag=("kind", "xgft")):
         nodes are unconnected. Default: m_1 m_2 ... nodes, on all ports (from 1 to 16777216).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
+    wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
+        wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are the
+        default elsewhere.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -105,6 +120,13 @@ class Dragonfly(Section, tag=("kind", "dragonfly")):
     h: int | None = key("Global ports of each router (from 1 to 65533; required, or swept).")
     g: int | None = key("""Number of groups, at least 2. Fewer than a h + 1 groups are joined by several wires a pair.
         Default: a h + 1 (full scale: one wire between any two groups) (from 2 to 16777216).""")
+    global_wires: int | None = key("""Number of wires between any two groups, spread evenly over the routers of a group.
+        Further global ports are unconnected. Default: as many as the global ports allow, so that two pairs of groups
+        differ by one wire at most (from 1 to 16777216).""")
+    local_wires: int | None = key("Number of parallel wires between two routers of a group (from 1 to 65533).")
+    group_sizes: Sequence[int] | None = key("""Number of routers of each group, which are full meshes, instead of `a`
+        and `g`. Requires `p` and `global_wires`. If the numbers differ, routings and patterns by groups do not fit
+        (from 1 to 4095).""")
     arrangement: Literal["palmtree", "absolute", "circulant"] | None = key("""Assignment of a group's global ports to
         the other groups (default `palmtree`).""")
     group: Literal["full-mesh", "flattened-butterfly"] | None = key("""Network between the routers of a group (default
@@ -115,6 +137,9 @@ class Dragonfly(Section, tag=("kind", "dragonfly")):
         arranged in the order of their numbers (at least 0).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
+    wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
+        wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are the
+        default elsewhere.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -165,6 +190,9 @@ class SlimFly(Section, tag=("kind", "slim-fly")):
         rounded up, with which the wires carry uniform traffic at a load of 0.86 to 1 (from 1 to 58249).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
+    wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
+        wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are the
+        default elsewhere.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -177,6 +205,9 @@ class Polarfly(Section, tag=("kind", "polarfly")):
         the wires carry uniform traffic at a load of 0.87 to 1 (from 1 to 65532).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
+    wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
+        wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are the
+        default elsewhere.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -191,6 +222,9 @@ class Jellyfish(Section, tag=("kind", "jellyfish")):
     seed: int | None = key("Seed of the graph (at least 0; default 0).")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
+    wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
+        wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are the
+        default elsewhere.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -200,8 +234,13 @@ class File(Section, tag=("kind", "file")):
     path: str | None = key("""Path of the edge list, relative to the experiment file. Its lines are `link ROUTER ROUTER
         [CLASS] [xCOUNT]` and `node ROUTER [xCOUNT]`. Machine files that `map` reads are accepted too: ibnetdiscover's
         output, Slurm's topology.conf or topology.yaml, a Cray interconnect (required, or swept).""")
+    recognise: Literal["levels", "groups", "grid"] | None = key("""Property of the network to find in its wires.
+        Default: what the lines `level`, `group` and `grid` of the file say.""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
+    wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
+        wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are the
+        default elsewhere.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
