@@ -84,7 +84,7 @@ def test_examples_of_sections_are_read(cutthrough: Callable[..., Any], tmp_path:
     names = ("matching", "pio", "dma", "copy", "bus", "registration", "connections", "rails")
     parts = {f"nic.{part}" for part in names}
     assert set(examples) == {
-        *("link.NAME", "job", "sweep", "sweep.zip", "sweep.NAME", "node.noise", "node.memory"),
+        *("topology.wires", "link.NAME", "job", "sweep", "sweep.zip", "sweep.NAME", "node.noise", "node.memory"),
         *parts,
         "nic.collectives",
         "in_switch.elements",
@@ -176,7 +176,7 @@ def test_words_of_the_field_are_one_each() -> None:
     names = [words.plain(name) for word in words.WORDS for name in word.names]
     assert len(names) == len(set(names))
     tried = (
-        "ECN ECMP DCQCN PFC RoCEv2 SHARP NVLink NVSwitch rail spray HammingGraph Megafly PolarStar topology.pgft "
+        "ECN DCQCN PFC RoCEv2 SHARP NVLink NVSwitch rail spray HammingGraph Megafly PolarStar topology.pgft "
         "dragonfly+ Xpander QoS priority link-failure packet_loss flowlets NCCL tapered flap MoE VOQ virtual-lanes "
         "IB double-tree scale-up pause UGAL Valiant DOR LFT OpenSM injection_rate num_vcs vc_buf_size MTU anynet cmesh "
         "QP straggler"

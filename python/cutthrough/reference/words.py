@@ -75,7 +75,7 @@ WORDS = (
         "nothing.",
     ),
     Word(
-        ("ECMP", "equal-cost multi-path", "flow hashing", "per-flow hashing", "hash polarization"),
+        ("equal-cost multi-path", "flow hashing", "per-flow hashing", "hash polarization"),
         ("routing.ecmp",),
         "A hash of source and destination (and of one of `flows` flows) names one shortest path of all packets.",
     ),
@@ -171,12 +171,12 @@ WORDS = (
         "A file with the ports of each destination at each router.",
     ),
     Word(
-        ("ftree", "d-mod-k routing"),
-        ("routing.d-mod-k",),
+        ("destination-mod-k", "d-mod-k routing"),
+        ("routing.d-mod-k", "routing.ftree"),
         "Destination-based routing of fat-trees. A real subnet's own tables are routing of kind `table`.",
     ),
     Word(
-        ("updn", "minhop", "OpenSM", "subnet manager", "LASH", "DFSSSP", "Nue", "LMC"),
+        ("OpenSM", "subnet manager", "Nue", "LMC"),
         ("routing.minhop", "routing.updn", "routing.ftree", "routing.lash", "routing.dfsssp", "routing.table"),
         "`minhop`, `updn`, `ftree`, `lash` and `dfsssp` make the tables of OpenSM's engines of these names. Tables of other "
         "engines are read by kind `table`, which has one port for each destination.",
@@ -378,7 +378,7 @@ WORDS = (
         "No job or packet has a weight. Jobs share links by arbitration alone.",
     ),
     Word(
-        ("ROMM", "Chaos", "FTDOR", "OmniWAR", "DAL"),
+        ("ROMM", "Chaos", "FTDOR", "OmniWAR"),
         (),
         'Not among the routings; kind = "table" has any fixed path.',
     ),
