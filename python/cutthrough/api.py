@@ -186,9 +186,9 @@ class WorstCase(dict[str, Any]):
 
     A mapping with these results:
 
-    - `routing`: kind of the routing whose paths are followed; for an adaptive one, the minimal routing
-    - `exact`: whether the routing is oblivious
-    - `throughput_bound`: a load
+    - `routing`: kind of the routing whose paths are followed; with detours chosen by queues, that of direct paths
+    - `exact`: whether the permutation is proven to be the worst, which requires oblivious routing
+    - `throughput_bound`: largest offered load without an overloaded channel
     - `channel`, `class` and `load`: the channel that is loaded most
     - `senders`: number of nodes that send
     """

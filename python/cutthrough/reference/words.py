@@ -77,7 +77,7 @@ WORDS = (
     Word(
         ("equal-cost multi-path", "flow hashing", "per-flow hashing", "hash polarization"),
         ("routing.ecmp",),
-        "A hash of source and destination (and of one of `flows` flows) names one shortest path of all packets.",
+        "A hash of source, destination and one of `flows` numbers chooses one shortest path for all packets of a flow.",
     ),
     Word(
         ("adaptive routing", "AR"),
@@ -85,12 +85,15 @@ WORDS = (
             "routing.adaptive-up-down",
             "routing.minimal-adaptive",
             "routing.ugal-l",
+            "routing.slingshot",
+            "routing.aries",
             "routing.polarized",
+            "routing.dal",
             "routing.dim-war",
             "routing.shortest-path.ties",
         ),
-        "UGAL and PAR choose between direct paths and detours on any network but trees, polarized routing among ports. "
-        "DimWAR and DAL are for HyperX. On any network `ties = "
+        "UGAL, PAR, `slingshot` and `aries` choose between direct paths and detours on any network but trees, polarized "
+        "routing among ports. DimWAR and DAL are for HyperX. On any network `ties = "
         '"least-loaded"` chooses among shortest paths.',
     ),
     Word(
@@ -163,7 +166,7 @@ WORDS = (
     Word(
         ("DOR", "XY routing", "dim_order", "e-cube"),
         ("routing.dimension-order",),
-        "Dimension order on tori and meshes.",
+        "Dimension order on tori, meshes and HyperX.",
     ),
     Word(
         ("LFT", "forwarding table", "linear forwarding table", "static routing"),
