@@ -92,8 +92,8 @@ WORDS = (
             "routing.dim-war",
             "routing.shortest-path.ties",
         ),
-        "UGAL, PAR, `slingshot` and `aries` choose between direct paths and detours on any network but trees, polarized "
-        "routing among ports. DimWAR and DAL are for HyperX. On any network `ties = "
+        "UGAL, PAR, `slingshot` and `aries` choose between direct paths and detours on any network but trees, "
+        "polarized routing among ports. DimWAR and DAL are for HyperX. On any network `ties = "
         '"least-loaded"` chooses among shortest paths.',
     ),
     Word(
@@ -181,8 +181,8 @@ WORDS = (
     Word(
         ("OpenSM", "subnet manager", "Nue", "LMC"),
         ("routing.minhop", "routing.updn", "routing.ftree", "routing.lash", "routing.dfsssp", "routing.table"),
-        "`minhop`, `updn`, `ftree`, `lash` and `dfsssp` make the tables of OpenSM's engines of these names. Tables of other "
-        "engines are read by kind `table`, which has one port for each destination.",
+        "`minhop`, `updn`, `ftree`, `lash` and `dfsssp` make the tables of OpenSM's engines of these names. Tables of "
+        "other engines are read by kind `table`, which has one port for each destination.",
     ),
     Word(
         ("injection_rate", "offered load"),
@@ -273,8 +273,8 @@ WORDS = (
     Word(
         ("flowlet", "flowlets", "WCMP", "PLB"),
         (),
-        "Hashes of flows (`ecmp`) neither change during a run nor have weights. Kind `table` gives a pair any path that "
-        'you choose, and `ties = "random"` spreads packets.',
+        "Hashes of flows (`ecmp`) neither change during a run nor have weights. Kind `table` gives a pair any path "
+        'that you choose, and `ties = "random"` spreads packets.',
     ),
     Word(
         ("RoCE", "RoCEv2", "Ultra Ethernet", "UEC", "UET", "iWARP"),
