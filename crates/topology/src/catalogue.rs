@@ -346,7 +346,7 @@ impl JsonSchema for NetworkSpec {
             "type": "object",
             "additionalProperties": { "type": "number", "exclusiveMinimum": 0, "maximum": 4096 },
             "default": {},
-            "x-example": "{ global = 2 }"
+            "x-example": "[topology.wires]\nglobal = 2"
         });
         let kinds = schema.get_mut("oneOf").and_then(serde_json::Value::as_array_mut);
         for kind in kinds.into_iter().flatten().filter(|kind| kind["properties"]["kind"]["const"] != Flat::KIND) {
