@@ -346,8 +346,10 @@ fn each_bad_label_is_one_error() {
         ("group 4096 0", "`4096` is not the number of a group"),
         ("level 0 1-", "`` is not the number of a router"),
         ("level 0 0\nlevel 1 0-1", "router 0 has a level already"),
+        ("level 0 3-0", "`3-0` is no range: it ends before it begins"),
         ("grid", "a grid is written"),
         ("grid 2x2 wrap=1", "`wrap` has 1 numbers for 2 sizes"),
+        ("grid 2x2 wrap=2x0", "`wrap` has 2; it is 1 or 0 for each dimension"),
         ("grid 2x2 3", "is not one of the settings"),
         ("grid 2x\n", "`sizes` has ``"),
         ("grid 2x2\ngrid 2x2", "the second grid"),
@@ -383,6 +385,39 @@ fn each_bad_label_is_one_error() {
         assert_eq!(error.key, "recognise");
         assert!(error.message.contains(expected), "{error}");
     }
+    for line in ["level 0 0-3", "group 0 0-3", "grid 4"] {
+        let error = recognise(&format!("{ring}\n{line}"), Recognised::Levels).unwrap_err();
+        assert_eq!(error.key, "recognise", "{line}");
+        assert!(error.message.contains("leave out `recognise`, or these lines"), "{error}");
+    }
+}
+
+#[test]
+fn a_grid_of_the_file_stays_a_grid_if_it_has_groups() {
+    // A square of four routers is a dragonfly of two groups too, whose ports and views would replace those of the grid.
+    let square = "link 0 1\nlink 2 3\nlink 0 2\nlink 1 3\nnode 0\nnode 1\nnode 2\nnode 3\n";
+    let groups = parse(&format!("{square}group 0 0 1\ngroup 1 2 3")).unwrap();
+    assert!(groups.views().groups.is_some());
+    let both = parse(&format!("{square}grid 2x2\ngroup 0 0 1\ngroup 1 2 3")).unwrap();
+    check_topology(&both);
+    let views = both.views();
+    assert!(views.grid.is_some() && views.groups.is_none());
+    assert_eq!(views.node_groups, Some(2));
+}
+
+#[test]
+fn a_dragonfly_whose_table_would_be_too_large_is_no_dragonfly() {
+    // One pair of groups has all but a few of the wires: every router would have as many ports as the busiest.
+    let mut text = String::new();
+    for router in 0..64 {
+        writeln!(text, "node {router}").unwrap();
+        (router + 1..64).for_each(|other| writeln!(text, "link {router} {other} global").unwrap());
+        writeln!(text, "group {router} {router}").unwrap();
+    }
+    assert!(parse(&text).unwrap().views().groups.is_some());
+    let large = parse(&format!("{text}link 0 1 global x20000")).unwrap();
+    assert!(large.views().groups.is_none());
+    assert_eq!(large.views().node_groups, Some(64));
 }
 
 proptest! {

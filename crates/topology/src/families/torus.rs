@@ -77,18 +77,22 @@ impl GridSpec {
     /// Reads the shorthand `8x8x8`, `8x8x8,nodes_per_router=2`, `8x8x2,wrap=1x1x0` or `8x4,twist=0x0/4x0`.
     pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
         let settings = Settings::read(text, &["dims", "nodes_per_router", "wrap", "twist"])?;
-        let wraps = |numbers: Vec<u64>| match numbers.iter().find(|&&number| number > 1) {
-            Some(number) => {
-                Err(KeyError::new("wrap", format!("`wrap` has {number}; it is 1 or 0 for each dimension, as 1x1x0")))
-            }
-            None => Ok(numbers.into_iter().map(|number| number == 1).collect()),
-        };
         Ok(Self {
             dims: settings.numbers("dims")?,
             nodes_per_router: settings.number_or("nodes_per_router", one())?,
             twist: settings.text("twist").map(|_| settings.rows("twist")).transpose()?,
-            wrap: settings.text("wrap").map(|_| settings.numbers("wrap").and_then(wraps)).transpose()?,
+            wrap: settings.text("wrap").map(|_| settings.numbers("wrap").and_then(wraps_of)).transpose()?,
         })
+    }
+}
+
+/// Returns whether each dimension wraps, from the numbers 1 and 0 of a shorthand.
+pub(super) fn wraps_of(numbers: Vec<u64>) -> Result<Vec<bool>, KeyError> {
+    match numbers.iter().find(|&&number| number > 1) {
+        Some(number) => {
+            Err(KeyError::new("wrap", format!("`wrap` has {number}; it is 1 or 0 for each dimension, as 1x1x0")))
+        }
+        None => Ok(numbers.into_iter().map(|number| number == 1).collect()),
     }
 }
 

@@ -6,7 +6,7 @@ use units::{NodeId, PortId, RouterId};
 
 use crate::divisor::Divisor;
 use crate::network::Topology;
-use crate::wired::{difference, neighbours};
+use crate::wired::{MAX_WIRED_PORTS, difference, neighbours};
 use crate::wires::{ChannelClass, Endpoint, MAX_PORTS};
 
 /// Far end of an unconnected global port.
@@ -43,7 +43,8 @@ pub struct Groups {
 impl Groups {
     /// Returns the dragonfly that a network with groups is, apart from the order of ports. `groups` has the group of each
     /// router. `None` unless each group is a full mesh of as many routers, numbered group by group, every router has
-    /// equally many nodes, numbered router by router, and any two groups are wired.
+    /// equally many nodes, numbered router by router, any two groups are wired, and the ports of all routers, which have
+    /// as many global ports as the router with most, fit a table.
     pub(crate) fn of_network(network: &dyn Topology, groups: &[u32]) -> Option<Self> {
         let (routers, nodes) = (network.routers(), network.nodes());
         let a = groups.iter().position(|&group| group != groups[0])? as u32;
@@ -53,7 +54,10 @@ impl Groups {
             return None;
         }
         let fits = |router: RouterId| groups[router.index()] == groups[(number(router) * a) as usize];
-        if !(0..routers).map(RouterId).all(fits) {
+        let mut distinct: Vec<u32> = groups.iter().copied().step_by(a as usize).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        if distinct.len() != g as usize || !(0..routers).map(RouterId).all(fits) {
             return None;
         }
         // Ports of the wires between groups, by router, and the two ends of those wires.
@@ -62,6 +66,12 @@ impl Groups {
         let ports: Vec<Vec<PortId>> =
             (0..routers).map(|router| globals(RouterId(router)).map(|(port, _)| port).collect()).collect();
         let h = ports.iter().map(Vec::len).max()? as u32;
+        let parallel = neighbours(network, RouterId(0)).filter(|&(_, next)| next == RouterId(1) && a > 1).count();
+        let group = GroupNetwork { dims: [a, 1], wires: parallel.max(1) as u16 };
+        let all = u64::from(p) + u64::from(a - 1) * parallel.max(1) as u64 + u64::from(h);
+        if all > u64::from(MAX_PORTS) || all * u64::from(routers) > u64::from(MAX_WIRED_PORTS) {
+            return None;
+        }
         let mut far = vec![NONE; (routers * h) as usize];
         let mut joined = vec![false; (g * g) as usize];
         for (router, own) in (0..).map(RouterId).zip(&ports) {
@@ -73,12 +83,6 @@ impl Groups {
             }
         }
         let all_joined = (0..g * g).all(|pair| pair / g == pair % g || joined[pair as usize]);
-        let parallel = neighbours(network, RouterId(0)).filter(|&(_, next)| next == RouterId(1) && a > 1).count();
-        let group = GroupNetwork { dims: [a, 1], wires: parallel.max(1) as u16 };
-        let ports = u64::from(p) + u64::from(a - 1) * parallel.max(1) as u64 + u64::from(h);
-        if ports > u64::from(MAX_PORTS) {
-            return None;
-        }
         let made = Self::of(GroupsSize { p, a, h, g }, group, far);
         (all_joined && difference(network, &made).is_none()).then_some(made)
     }

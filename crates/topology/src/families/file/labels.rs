@@ -11,6 +11,7 @@ use std::sync::Arc;
 use units::{NodeId, RouterId};
 
 use super::{FileTopology, MAX_FILE_ROUTERS, Recognised, router};
+use crate::families::torus::wraps_of;
 use crate::network::Topology;
 use crate::shorthand::{Settings, short};
 use crate::views::{Grid, Groups, Levels};
@@ -56,15 +57,18 @@ impl Labels {
         let sizes = settings.numbers("sizes").map_err(|error| error.message)?;
         let wraps = match settings.text("wrap") {
             None => vec![false; sizes.len()],
-            Some(_) => {
-                settings.numbers("wrap").map_err(|error| error.message)?.iter().map(|&wraps| wraps != 0).collect()
-            }
+            Some(_) => settings.numbers("wrap").and_then(wraps_of).map_err(|error| error.message)?,
         };
         if wraps.len() != sizes.len() {
             return Err(format!("`wrap` has {} numbers for {} sizes", wraps.len(), sizes.len()));
         }
         self.grid = Some((sizes, wraps));
         Ok(())
+    }
+
+    /// Returns whether no line states a property.
+    pub(super) fn is_empty(&self) -> bool {
+        self.levels.is_empty() && self.groups.is_empty() && self.grid.is_none()
     }
 
     /// Gives a network the properties that the lines state.
@@ -96,6 +100,9 @@ fn label(labels: &mut Vec<Option<u32>>, kind: &str, number: &str, routers: &[&st
     for word in routers {
         let (first, last) = word.split_once('-').unwrap_or((word, word));
         let (first, last) = (router(first)?, router(last)?);
+        if first > last {
+            return Err(format!("`{}` is no range: it ends before it begins", short(word)));
+        }
         for own in first.0..=last.0 {
             labels.resize(labels.len().max(own as usize + 1), None);
             if labels[own as usize].replace(number).is_some() {
@@ -197,7 +204,10 @@ fn set_groups(made: &mut FileTopology, groups: &[u32]) -> Result<(), String> {
         _ if nodes.len() > 1 => made.shape.node_groups = Some(nodes.len() as u32),
         _ => return Err("has its nodes in one group; two groups are the fewest".into()),
     }
-    if let Some(dragonfly) = Groups::of_network(made, groups) {
+    // A grid of the file keeps its ports and views, even if it is a dragonfly too.
+    if made.shape.family.is_none()
+        && let Some(dragonfly) = Groups::of_network(made, groups)
+    {
         take(made, Arc::new(dragonfly));
     }
     Ok(())

@@ -56,8 +56,8 @@ pub struct FileSpec {
     /// topology.conf or topology.yaml, a Cray interconnect.
     #[schemars(extend("x-example" = "\"network.edges\""))]
     pub path: PathBuf,
-    /// Property of the network to find in its wires. Default: what the lines `level`, `group` and `grid` of the file
-    /// say.
+    /// Property of the network to find in its wires. Excludes the lines `level`, `group` and `grid` of the file. Default:
+    /// what these lines state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-example" = "\"levels\""))]
     pub recognise: Option<Recognised>,
@@ -125,7 +125,7 @@ impl FileTopology {
     }
 
     /// Builds the topology of an edge list, with a property that is found in its wires. `name` is the file's name in
-    /// errors, which are at `recognise` if the network has not the property.
+    /// errors, which are at `recognise` if the network lacks the property, or if lines of the list state properties.
     pub fn read(text: &str, name: &str, recognise: Option<Recognised>) -> Result<Self, KeyError> {
         let mut list = EdgeList::new();
         for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
@@ -137,6 +137,13 @@ impl FileTopology {
         let (mut made, labels) = list.build().map_err(|problem| error(format!("`{name}` {problem}")))?;
         match recognise {
             None => labels.apply(&mut made).map_err(|problem| error(format!("`{name}` {problem}")))?,
+            Some(_) if !labels.is_empty() => {
+                let message = format!(
+                    "`{name}` states levels, groups or a grid by its lines `level`, `group` and `grid`; leave out \
+                     `recognise`, or these lines"
+                );
+                return Err(KeyError::new("recognise", message));
+            }
             Some(property) => labels::find(&mut made, property)
                 .map_err(|problem| KeyError::new("recognise", format!("`{name}` {problem}")))?,
         }
@@ -146,7 +153,7 @@ impl FileTopology {
     /// Finds a property in the wires of a network that was read from another format.
     ///
     /// # Errors
-    /// At `recognise`, if the network has not the property.
+    /// At `recognise`, if the network lacks the property.
     pub fn recognised(topology: &dyn Topology, property: Recognised) -> Result<Self, KeyError> {
         let shape = FileShape {
             class_names: topology.class_names().into_iter().map(str::to_owned).collect(),
