@@ -203,7 +203,7 @@ fn groups_may_differ_in_size() {
         ..DragonflySpec::balanced(h)
     };
     let build = |spec: &DragonflySpec| TopologySpec::Dragonfly(spec.clone()).build(Path::new("."));
-    for (sizes, global) in [(&[4, 4, 2][..], 2), (&[3, 1, 5, 2], 1), (&[1, 2], 3), (&[3, 3, 3], 4)] {
+    for (sizes, global) in [(&[4, 4, 2][..], 2), (&[3, 1, 5, 2], 1), (&[1, 2], 3), (&[3, 3, 3], 4), (&[1, 1], 2)] {
         let made = build(&spec(sizes, global, 10)).unwrap();
         check_topology(&*made);
         let groups = sizes.len() as u64;
@@ -212,7 +212,9 @@ fn groups_may_differ_in_size() {
         let routers: u64 = sizes.iter().sum();
         assert_eq!((u64::from(made.routers()), u64::from(made.nodes())), (routers, 2 * routers));
         let is_equal = sizes.iter().all(|size| *size == sizes[0]);
-        assert_eq!(made.views().node_groups, is_equal.then_some(groups as u32));
+        assert_eq!(made.views().node_groups, is_equal.then_some(groups as u32), "{sizes:?}");
+        // Routings by groups fit equal groups, whose wires are those of the tables.
+        assert_eq!(made.views().groups.is_some(), is_equal, "{sizes:?}");
         for router in 0..made.routers() {
             let size = sizes[made.coordinates(RouterId(router))[0] as usize];
             let of_router = u64::from(made.ports(RouterId(router))) - 2 - 2 * (size - 1);

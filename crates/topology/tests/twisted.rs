@@ -82,8 +82,8 @@ fn a_twist_shortens_tori_by_the_published_factor() {
 #[test]
 fn twists_that_do_not_fit_are_refused_at_the_key() {
     for (text, expected) in [
-        ("torus:4x4,twist=0x0", "no table of 2 rows of 2 shifts"),
-        ("torus:4x4,twist=0x0/0x0x0", "no table of 2 rows of 2 shifts"),
+        ("torus:4x4,twist=0x0", "must be a table of 2 rows of 2 shifts"),
+        ("torus:4x4,twist=0x0/0x0x0", "must be a table of 2 rows of 2 shifts"),
         ("torus:4x4,twist=0x4/0x0", "shifts dimension 1 by 4; less than its size of 4"),
         ("torus:4x4,twist=0x1/1x0", "shifts dimension 1, whose own wrap has shifts"),
         ("torus:4x4,twist=1x0/0x0", "shifts dimension 0, whose own wrap has shifts"),

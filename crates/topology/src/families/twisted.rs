@@ -68,7 +68,7 @@ fn check(grid: &Grid, twist: &[Vec<u64>]) -> Result<Vec<Vec<u32>>, KeyError> {
     let dims = grid.dims();
     if twist.len() != dims.len() || twist.iter().any(|row| row.len() != dims.len()) {
         return refuse(format!(
-            "`twist` is no table of {0} rows of {0} shifts, one for each of the `dims`",
+            "`twist` must be a table of {0} rows of {0} shifts, one for each of the `dims`",
             dims.len()
         ));
     }

@@ -23,8 +23,8 @@ pub struct DragonflySpec {
     /// Global ports of each router.
     #[schemars(range(min = 1, max = 65533), extend("x-example" = "2"))]
     pub h: u64,
-    /// Number of groups, at least 2. Fewer than a h + 1 groups are joined by several wires a pair. Default: a h + 1
-    /// (full scale: one wire between any two groups).
+    /// Number of groups, at least 2. Fewer than a h + 1 groups are joined by several wires a pair. Default: the
+    /// largest number: a h / `global_wires` + 1, rounded down (full scale).
     #[schemars(range(min = 2, max = 16777216))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub g: Option<u64>,
@@ -199,7 +199,7 @@ impl GroupNetwork {
         match (spec.group, spec.group_dims) {
             (GroupKind::FullMesh, None) => Ok(Self { dims: [a, 1], wires }),
             (GroupKind::FullMesh, Some(_)) => {
-                error("`group_dims` goes with group = \"flattened-butterfly\"; a full mesh has no dimensions".into())
+                error("`group_dims` requires group = \"flattened-butterfly\"; a full mesh has no dimensions".into())
             }
             (GroupKind::FlattenedButterfly, None) => {
                 let rows = (1..=a.isqrt()).rev().find(|rows| a.is_multiple_of(*rows)).unwrap_or(1);

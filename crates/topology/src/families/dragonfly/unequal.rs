@@ -6,14 +6,14 @@
 //! ascending order, then from 0 to K-1, and spread over its a routers: wire w is at router `w a / (K (g-1))`.
 //!
 //! Distances are tables, and the closed forms by which dragonflies are routed do not hold. If all groups have equally
-//! many routers, the network has groups of nodes.
+//! many routers, the network is a dragonfly of equal groups with these wires.
 
 use std::sync::Arc;
 
 use units::{KeyError, RouterId};
 
 use super::{Arrangement, DragonflySpec, GroupKind};
-use crate::network::{Topology, Views};
+use crate::network::Topology;
 use crate::views::Groups;
 use crate::wired::{Apart, MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, WireList};
 use crate::wires::MAX_PORTS;
@@ -62,7 +62,13 @@ pub(super) fn build(spec: &DragonflySpec, sizes: &[u64]) -> Result<Arc<dyn Topol
             list.wire([end(one, other, wire), end(other, one, wire)], Groups::GLOBAL, 1);
         }
     }
-    Ok(Arc::new(list.build(UnequalShape { first }, routers).map_err(Apart::error)?))
+    let group_of: Vec<u32> = (0..).zip(&groups).flat_map(|(group, &size)| (0..size).map(move |_| group)).collect();
+    let made = list.build(UnequalShape { first }, routers).map_err(Apart::error)?;
+    // Equal groups have the closed forms of other dragonflies.
+    match Groups::of_network(&made, &group_of) {
+        Some(dragonfly) => Ok(Arc::new(dragonfly)),
+        None => Ok(Arc::new(made)),
+    }
 }
 
 impl Sizes {
@@ -138,11 +144,5 @@ impl Shape for UnequalShape {
     fn coordinates(&self, router: RouterId) -> Vec<u32> {
         let group = self.first.partition_point(|&first| first <= router.0) - 1;
         vec![group as u32, router.0 - self.first[group]]
-    }
-
-    fn views(&self) -> Views<'_> {
-        let groups = self.first.len() as u32 - 1;
-        let is_equal = self.first.windows(2).all(|pair| pair[1] - pair[0] == self.first[1]);
-        Views { node_groups: is_equal.then_some(groups), ..Views::default() }
     }
 }
