@@ -87,9 +87,9 @@ macro_rules! families {
             ];
 
             /// Builds the topology. Relative paths start from `base`, the folder of the experiment file.
-            pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
+            pub fn build(&self, base: &Path) -> Built {
                 match self {
-                    $( Self::$variant(spec) => shared($build, spec, base), )*
+                    $( Self::$variant(spec) => build($build, spec, base), )*
                 }
             }
 
@@ -104,30 +104,17 @@ macro_rules! families {
     };
 }
 
-/// Builds a topology that several parts share.
-fn shared<S, T: Shared>(
-    build: impl Fn(&S, &Path) -> Result<T, KeyError>,
-    spec: &S,
-    base: &Path,
-) -> Result<Arc<dyn Topology>, KeyError> {
-    build(spec, base).map(Shared::shared)
+/// Topology that several parts share.
+type Built = Result<Arc<dyn Topology>, KeyError>;
+
+/// Returns a topology of one type as one of any type.
+fn shared<T: Topology + 'static>(built: Result<T, KeyError>) -> Built {
+    Ok(Arc::new(built?))
 }
 
-/// Topology, by itself or shared already: a family whose networks are of several types.
-trait Shared {
-    fn shared(self) -> Arc<dyn Topology>;
-}
-
-impl<T: Topology + 'static> Shared for T {
-    fn shared(self) -> Arc<dyn Topology> {
-        Arc::new(self)
-    }
-}
-
-impl Shared for Arc<dyn Topology> {
-    fn shared(self) -> Arc<dyn Topology> {
-        self
-    }
+/// Calls the function that builds a family.
+fn build<S>(family: impl Fn(&S, &Path) -> Built, spec: &S, base: &Path) -> Built {
+    family(spec, base)
 }
 
 families! {
@@ -136,28 +123,28 @@ families! {
         example: "single-switch:8",
         views: &[View::Consecutive],
         routing: SHORTEST,
-        build: |spec, _| SingleSwitch::new(spec),
+        build: |spec, _| shared(SingleSwitch::new(spec)),
     }
     /// k-ary n-tree: n levels of switches of 2k ports, k^n nodes, full bisection.
     FatTree(FatTreeSpec) = "fat-tree" {
         example: "fat-tree:k=4,n=4",
         views: LEVELS,
         routing: UP_DOWN,
-        build: |spec, _| FatTree::new(spec),
+        build: |spec, _| shared(FatTree::new(spec)),
     }
     /// Tree of switches of any shape (XGFT), with parallel wires: full, tapered or partly filled.
     Xgft(XgftSpec) = "xgft" {
         example: "xgft:m=16x8x4,w=1x8x4",
         views: LEVELS,
         routing: UP_DOWN,
-        build: |spec, _| Xgft::xgft(spec),
+        build: |spec, _| shared(Xgft::xgft(spec)),
     }
     /// Leaf switches with nodes, each wired to every spine switch.
     LeafSpine(LeafSpineSpec) = "leaf-spine" {
         example: "leaf-spine:leaves=16,spines=8,nodes_per_leaf=32",
         views: LEVELS,
         routing: UP_DOWN,
-        build: |spec, _| LeafSpine::leaf_spine(spec),
+        build: |spec, _| shared(LeafSpine::leaf_spine(spec)),
     }
     /// Groups of routers with short paths inside, and wires between all groups.
     Dragonfly(DragonflySpec) = "dragonfly" {
@@ -178,56 +165,56 @@ families! {
         example: "mesh:8x8",
         views: &[View::Grid],
         routing: IN_ORDER,
-        build: |spec, _| Torus::mesh(spec),
+        build: |spec, _| shared(Torus::mesh(spec)),
     }
     /// Grid of routers in which the routers of every line are wired to one another.
     HyperX(HyperXSpec) = "hyperx" {
         example: "hyperx:8x8x8,nodes_per_router=8",
         views: &[View::Cliques],
         routing: SPREAD,
-        build: |spec, _| HyperX::new(spec),
+        build: |spec, _| shared(HyperX::new(spec)),
     }
     /// Groups of leaf and spine routers, and wires between the spines of all groups (Megafly).
     DragonflyPlus(DragonflyPlusSpec) = "dragonfly-plus" {
         example: "dragonfly-plus:leaves=16,spines=16,groups=17",
         views: &[],
         routing: SPREAD,
-        build: |spec, _| DragonflyPlus::new(spec),
+        build: |spec, _| shared(DragonflyPlus::new(spec)),
     }
     /// Routers of diameter 2 that are points over a finite field.
     SlimFly(SlimFlySpec) = "slim-fly" {
         example: "slim-fly:q=19",
         views: &[],
         routing: SPREAD,
-        build: |spec, _| SlimFly::new(spec),
+        build: |spec, _| shared(SlimFly::new(spec)),
     }
     /// Routers of diameter 2 that are points of a projective plane.
     PolarFly(PolarFlySpec) = "polarfly" {
         example: "polarfly:q=31",
         views: &[],
         routing: SPREAD,
-        build: |spec, _| PolarFly::new(spec),
+        build: |spec, _| shared(PolarFly::new(spec)),
     }
     /// Routers that are wired to random others.
     Jellyfish(JellyfishSpec) = "jellyfish" {
         example: "jellyfish:routers=512,degree=24",
         views: &[],
         routing: SPREAD,
-        build: |spec, _| Jellyfish::new(spec),
+        build: |spec, _| shared(Jellyfish::new(spec)),
     }
     /// Any connected network, from an edge list.
     File(FileSpec) = "file" {
         example: "file:machine.edges",
         views: &[],
         routing: SPREAD,
-        build: FileTopology::new,
+        build: |spec, base| shared(FileTopology::new(spec, base)),
     }
     /// Network without routers, given by a delay and a bandwidth. Ranks only.
     Flat(FlatSpec) = "flat" {
         example: "flat:4096",
         views: &[],
         routing: SHORTEST,
-        build: |spec, _| Flat::new(spec),
+        build: |spec, _| shared(Flat::new(spec)),
     }
 }
 
@@ -351,12 +338,28 @@ impl JsonSchema for NetworkSpec {
         let kinds = schema.get_mut("oneOf").and_then(serde_json::Value::as_array_mut);
         for kind in kinds.into_iter().flatten().filter(|kind| kind["properties"]["kind"]["const"] != Flat::KIND) {
             kind["properties"]["planes"] = planes.clone().to_value();
-            if kind["properties"]["wires"].is_null() {
-                kind["properties"]["wires"] = wires.clone().to_value();
-            }
+            let own = kind["properties"][WIRES].take();
+            kind["properties"][WIRES] = either_wires(own, wires.clone().to_value());
         }
         schema
     }
+}
+
+/// Returns the schema of the key `wires`, given that of a kind's own key and that of the multiples.
+fn either_wires(mut own: Value, mut multiples: Value) -> Value {
+    let Some(numbers) = own.as_object_mut() else { return multiples };
+    let mut either = serde_json::Map::new();
+    for key in ["description", "default"] {
+        either.extend(numbers.remove(key).map(|value| (key.to_owned(), value)));
+    }
+    if let Some(Value::String(description)) = either.get_mut("description") {
+        *description += " A table has multiples by class of channels, such as `{ global = 0.5 }`.";
+    }
+    if let Some(multiples) = multiples.as_object_mut() {
+        multiples.remove("default");
+    }
+    either.insert("anyOf".into(), Value::Array(vec![own, multiples]));
+    Value::Object(either)
 }
 
 /// Reads the shorthand of a topology. Several planes are written as a setting `planes=N`, and multiples of wires as
@@ -367,7 +370,9 @@ impl FromStr for NetworkSpec {
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
         let key = |setting: &str| setting.split('=').next().unwrap_or("").trim().to_owned();
-        let is_own = |setting: &&str| key(setting) == "planes" || key(setting).starts_with("wires.");
+        // A part without `=` may belong to the path of a file.
+        let is_own =
+            |setting: &&str| setting.contains('=') && (key(setting) == "planes" || key(setting).starts_with("wires."));
         let (own, others): (Vec<&str>, Vec<&str>) = settings.split(',').partition(is_own);
         let topology: TopologySpec =
             if own.is_empty() { text.parse()? } else { format!("{kind}:{}", others.join(",")).parse()? };

@@ -252,8 +252,13 @@ impl Wires {
     /// Lists the wires of a topology with `counts` ports in place of each port.
     fn expanded(topology: &dyn Topology, counts: &[Vec<u32>]) -> Self {
         let mut plain = Self::of(topology);
-        // First new port of a router in place of an old one.
-        let new = |router: RouterId, port: PortId| counts[router.index()][..port.index()].iter().sum::<u32>() as u16;
+        // First new port in place of each old one, by router and port.
+        let starts = |of_router: &Vec<u32>| {
+            let first = of_router.iter().scan(0, |next, &count| Some(std::mem::replace(next, *next + count)));
+            first.map(|port| port as u16).collect()
+        };
+        let first: Vec<Vec<u16>> = counts.iter().map(starts).collect();
+        let new = |router: RouterId, port: PortId| first[router.index()][port.index()];
         let mut made = Self { first: vec![0], endpoints: Vec::new(), classes: Vec::new(), attachments: Vec::new() };
         for (router, of_router) in (0..).map(RouterId).zip(counts) {
             for (port, &count) in (0..).map(PortId).zip(of_router) {

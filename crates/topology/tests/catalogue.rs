@@ -15,7 +15,7 @@ use topology::families::leaf_spine::LeafSpineSpec;
 use topology::families::single_switch::SingleSwitchSpec;
 use topology::families::torus::GridSpec;
 use topology::families::xgft::XgftSpec;
-use topology::{Family, TopologySpec, View};
+use topology::{Family, NetworkSpec, TopologySpec, View};
 use units::KeyError;
 
 fn grid(dims: &[u64], nodes_per_router: u64) -> GridSpec {
@@ -39,7 +39,8 @@ fn tables_and_shorthands_say_the_same() {
     let switch = TopologySpec::SingleSwitch(SingleSwitchSpec { ports: 8 });
     let tree = TopologySpec::FatTree(FatTreeSpec { k: 4, n: 3 });
     let mesh = TopologySpec::Mesh(grid(&[8, 4], 2));
-    let file = TopologySpec::File(FileSpec { path: "a,b.edges".into(), recognise: None });
+    let path = |path: &str| TopologySpec::File(FileSpec { path: path.into(), recognise: None });
+    let file = path("a,b.edges");
     for (expected, table, shorthands) in [
         (switch, json!({"kind": "single-switch", "ports": 8}), ["single-switch:8", "single-switch:ports=8"]),
         (tree, json!({"kind": "fat-tree", "k": 4, "n": 3}), ["fat-tree:k=4,n=3", "fat-tree: n = 3, k = 4"]),
@@ -79,6 +80,9 @@ fn tables_and_shorthands_say_the_same() {
             ["leaf-spine:leaves=4,spines=2,nodes_per_leaf=8", "leaf-spine:wires=1,nodes_per_leaf=8,spines=2,leaves=4"],
         ),
         (file, json!({"kind": "file", "path": "a,b.edges"}), ["file:a,b.edges"; 2]),
+        // Paths that begin as the settings of any topology do.
+        (path("wires.edges"), json!({"kind": "file", "path": "wires.edges"}), ["file:wires.edges"; 2]),
+        (path("a,planes"), json!({"kind": "file", "path": "a,planes"}), ["file:a,planes"; 2]),
         (
             TopologySpec::Flat(FlatSpec { nodes: 64 }),
             json!({"kind": "flat", "nodes": 64}),
@@ -88,6 +92,7 @@ fn tables_and_shorthands_say_the_same() {
         assert_eq!(serde_json::from_value::<TopologySpec>(table).unwrap(), expected);
         for shorthand in shorthands {
             assert_eq!(shorthand.parse::<TopologySpec>().unwrap(), expected, "{shorthand}");
+            assert_eq!(shorthand.parse::<NetworkSpec>().unwrap(), expected.clone().into(), "{shorthand}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The whole text of errors, word for word: they are what a user sees of the schema.
 
+use sim::{PointError, Progress, check_point};
+
 use super::{BASE, changed, error_of, load, load_with};
 
 /// Would catch a message that loses its line, its mark, the list of what is allowed or the nearest name.
@@ -133,6 +135,38 @@ fn unknown_kinds_name_the_way_round_them() {
     assert!(help(&placed).contains("strategy = \"file\""));
     // What is nearly written is more likely to be meant.
     assert_eq!(help(&changed("\"fat-tree\"", "\"fattree\"")), "did you mean `fat-tree`?");
+}
+
+#[test]
+fn multiples_of_wires_have_a_line_if_they_are_refused() {
+    // Would catch a number that the table's reader refuses, without key and line, and kinds whose own key `wires`
+    // excludes the table that their shorthand is written as.
+    let tree = "kind = \"fat-tree\"\nk = 4\nn = 2";
+    for (number, refused) in [("1.5", true), ("0.3", true), ("3.5", true), ("2", false), ("0.5", false)] {
+        let experiment = load(&changed(tree, &format!("{tree}\nwires = {{ up = {number} }}"))).unwrap();
+        let checked = check_point(&experiment, &experiment.points()[0], &Progress::new());
+        let Err(PointError::Experiment(error)) = checked else {
+            assert!(!refused && checked.is_ok(), "{number}");
+            continue;
+        };
+        assert!(refused && error.message.contains(&format!("`wires` has `{number}`")), "{error}");
+        assert_eq!((error.key.as_str(), error.position.as_ref().map(|at| at.line)), ("topology.wires", Some(7)));
+    }
+    for (own, class) in [
+        ("kind = \"hyperx\"\ndims = [4, 4]", "dim0"),
+        ("kind = \"leaf-spine\"\nleaves = 4\nspines = 4\nnodes_per_leaf = 2", "up"),
+        ("kind = \"dragonfly-plus\"\nleaves = 2\nspines = 2\ngroups = 3", "global"),
+    ] {
+        for wires in [format!("{{ {class} = 2 }}"), (if class == "dim0" { "[2]" } else { "2" }).to_owned()] {
+            let experiment = load(&changed(tree, &format!("{own}\nwires = {wires}"))).unwrap();
+            let checked = check_point(&experiment, &experiment.points()[0], &Progress::new());
+            assert!(checked.is_ok(), "{own}, {wires}: {:?}", checked.err());
+            // The completed file is read again.
+            load(&experiment.resolved(&experiment.points()[0])).unwrap();
+        }
+        let error = load(&changed(tree, &format!("{own}\nwires = \"two\""))).unwrap_err();
+        assert_eq!(error.key, "topology.wires", "{error}");
+    }
 }
 
 #[test]

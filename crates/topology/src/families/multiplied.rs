@@ -31,41 +31,54 @@ pub(crate) const KEY: &str = "wires";
 /// Largest multiple, and largest number of wires of which one is left.
 const MOST: u32 = 4096;
 
-/// Multiple of the number of wires: a whole number, or a power of 0.5.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Multiple {
-    times: u32,
-    halvings: u32,
-}
+/// Multiple of the number of wires, as written: a network is built only with a whole number, or a power of 0.5.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Multiple(f64);
+
+/// The number is not NaN.
+impl Eq for Multiple {}
 
 impl Multiple {
     /// Creates a multiple. `None` unless it is a whole number from 1 to 4096, or a power of 0.5 from 1/4096.
     pub fn new(number: f64) -> Option<Self> {
-        let whole =
-            |number: f64| (number.fract() == 0.0 && (1.0..=f64::from(MOST)).contains(&number)).then_some(number as u32);
-        let halvings = |parts: u32| parts.is_power_of_two().then_some(Self { times: 1, halvings: parts.ilog2() });
-        whole(number).map(|times| Self { times, halvings: 0 }).or_else(|| halvings(whole(1.0 / number)?))
+        Self(number).scale().map(|_| Self(number))
     }
 
-    /// Returns the multiple as a number.
-    fn number(self) -> f64 {
-        f64::from(self.times) / f64::from(1_u32 << self.halvings)
+    /// Returns how wires change. `None` if the number is no multiple.
+    fn scale(self) -> Option<Scale> {
+        let halvings = |parts: u32| parts.is_power_of_two().then_some(Scale { times: 1, halvings: parts.ilog2() });
+        whole(self.0).map(|times| Scale { times, halvings: 0 }).or_else(|| halvings(whole(1.0 / self.0)?))
     }
+}
+
+/// Returns a whole number from 1 to [`MOST`].
+fn whole(number: f64) -> Option<u32> {
+    (number.fract() == 0.0 && (1.0..=f64::from(MOST)).contains(&number)).then_some(number as u32)
+}
+
+/// Change of the wires of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Scale {
+    /// Number of wires in place of each.
+    times: u32,
+    /// Number of times that half of the wires are removed.
+    halvings: u32,
 }
 
 impl Serialize for Multiple {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.halvings {
-            0 => serializer.serialize_u32(self.times),
-            _ => serializer.serialize_f64(self.number()),
+        match whole(self.0) {
+            Some(number) => serializer.serialize_u32(number),
+            None => serializer.serialize_f64(self.0),
         }
     }
 }
 
+/// Accepts any number, so that the network's builder refuses it at its key.
 impl<'de> Deserialize<'de> for Multiple {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = f64::deserialize(deserializer)?;
-        Self::new(number).ok_or_else(|| D::Error::custom(refused(&number.to_string())))
+        if number.is_nan() { Err(D::Error::custom(refused("nan"))) } else { Ok(Self(number)) }
     }
 }
 
@@ -90,7 +103,8 @@ type Wire = [(RouterId, PortId); 2];
 /// Builds the network of one plane with multiplied wires.
 ///
 /// # Errors
-/// At `wires`, if there is no such class, if the network would be too large, or if it would not be connected.
+/// At `wires`, if a number is no multiple, if there is no such class, or if the network would be too large or not
+/// connected.
 pub(crate) fn multiply(plain: Arc<dyn Topology>, multiples: &Multiples) -> Result<Arc<dyn Topology>, KeyError> {
     let refuse = |message: String| Err(KeyError::new(KEY, message));
     if multiples.is_empty() {
@@ -103,8 +117,10 @@ pub(crate) fn multiply(plain: Arc<dyn Topology>, multiples: &Multiples) -> Resul
         ));
     }
     let multiples = by_class(&*plain, multiples)?;
+    // Without halves, no closed walk decides anything.
+    let is_halved = multiples.iter().flatten().any(|scale| scale.halvings > 0);
     let mut first = None;
-    for order in 0..ORDERS {
+    for order in 0..if is_halved { ORDERS } else { 1 } {
         let made = expanded(&plain, &counts(&*plain, &multiples, order)?)?;
         if made.as_ref().is_ok_and(Wired::keeps_levels) {
             first = Some(made);
@@ -148,8 +164,8 @@ fn expanded(plain: &Arc<dyn Topology>, counts: &[Vec<u32>]) -> Result<Result<Wir
     Ok(Wired::expanded(shape, &**plain, counts))
 }
 
-/// Returns the multiple of each class.
-fn by_class(plain: &dyn Topology, multiples: &Multiples) -> Result<Vec<Option<Multiple>>, KeyError> {
+/// Returns the change of the wires of each class.
+fn by_class(plain: &dyn Topology, multiples: &Multiples) -> Result<Vec<Option<Scale>>, KeyError> {
     let names = plain.class_names();
     let mut found = vec![None; names.len()];
     for (name, &multiple) in multiples {
@@ -163,7 +179,8 @@ fn by_class(plain: &dyn Topology, multiples: &Multiples) -> Result<Vec<Option<Mu
             };
             return Err(KeyError::new(KEY, message));
         };
-        found[class + 2] = Some(multiple);
+        let scale = multiple.scale().ok_or_else(|| KeyError::new(KEY, refused(&multiple.0.to_string())))?;
+        found[class + 2] = Some(scale);
     }
     Ok(found)
 }
@@ -178,7 +195,7 @@ fn levels(plain: &dyn Topology) -> Option<Levels> {
 
 /// Returns the number of ports in place of each port, by router and port. The `order` of the closed walks decides which
 /// wires are removed.
-fn counts(plain: &dyn Topology, multiples: &[Option<Multiple>], order: usize) -> Result<Vec<Vec<u32>>, KeyError> {
+fn counts(plain: &dyn Topology, scales: &[Option<Scale>], order: usize) -> Result<Vec<Vec<u32>>, KeyError> {
     let routers = (0..plain.routers()).map(RouterId);
     let mut counts: Vec<Vec<u32>> = routers.clone().map(|router| vec![1; usize::from(plain.ports(router))]).collect();
     // Wires to halve, by the number of times and the lower of the classes of their directions.
@@ -189,7 +206,7 @@ fn counts(plain: &dyn Topology, multiples: &[Option<Multiple>], order: usize) ->
             continue;
         }
         let classes = [plain.class(router, port), plain.class(next, next_port)];
-        let [own, back] = classes.map(|class| multiples[usize::from(class.0)]);
+        let [own, back] = classes.map(|class| scales[usize::from(class.0)]);
         if let (Some(own), Some(back)) = (own, back)
             && own != back
         {
@@ -200,11 +217,11 @@ fn counts(plain: &dyn Topology, multiples: &[Option<Multiple>], order: usize) ->
                 format!("`wires` differs for {one} and {other}, the directions of the same wires"),
             ));
         }
-        let Some(multiple) = own.or(back) else { continue };
+        let Some(scale) = own.or(back) else { continue };
         let wire = [(router, port), (next, next_port)];
-        set(&mut counts, wire, multiple.times);
-        if multiple.halvings > 0 {
-            halved.entry((multiple.halvings, classes[0].min(classes[1]))).or_default().push(wire);
+        set(&mut counts, wire, scale.times);
+        if scale.halvings > 0 {
+            halved.entry((scale.halvings, classes[0].min(classes[1]))).or_default().push(wire);
         }
     }
     for ((halvings, _), mut wires) in halved {
