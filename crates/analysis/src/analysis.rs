@@ -440,13 +440,11 @@ pub fn notes(system: &System) -> Vec<String> {
     notes.sentences().to_vec()
 }
 
-/// Returns the delays of the classes of channels in a sentence, if they follow from the lengths of cables.
+/// Returns the delays that follow from the lengths of cables in a sentence, by class of channels. `None` without any.
 fn delays_of_lengths(system: &System) -> Option<String> {
-    let link = &system.spec.link;
-    let names = system.network.topology.class_names();
-    let all: Vec<String> = names.into_iter().map(|name| format!("{name} {}", link.of_class(name).1)).collect();
-    let follows = link.delay.is_none();
-    follows
+    let delay = |name: &String| format!("{name} {}", system.spec.link.parameters(name).delay);
+    let all: Vec<String> = system.delays_of_lengths.iter().map(delay).collect();
+    (!all.is_empty())
         .then(|| format!("delays of links follow from the mean lengths of cables (5 ns a metre): {}", all.join(", ")))
 }
 

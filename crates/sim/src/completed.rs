@@ -1,8 +1,6 @@
 //! Completion of a point: keys that were left out are written with the values that follow from the network, so that a
 //! version with other defaults runs an identical system.
 
-use std::borrow::Cow;
-
 use routing::RoutingSpec;
 use units::Bytes;
 
@@ -27,10 +25,9 @@ pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
         return Completed { spec, keys };
     };
     let model = system::model::of(&point.spec);
-    if let Ok(Cow::Owned(own)) = system::with_delays(&spec, (&*topology, &*model)) {
-        let left_out = |class: &&String| spec.link.classes.get(*class).is_none_or(|class| class.delay.is_none());
-        keys.extend(own.link.classes.keys().filter(left_out).map(|class| format!("link.{class}.delay")));
-        spec = own;
+    if let Ok(own) = system::with_delays(&point.spec, (&*topology, &*model)) {
+        keys.extend(own.of_lengths.iter().map(|class| format!("link.{class}.delay")));
+        spec = own.spec.into_owned();
     }
     let links: Vec<_> = topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
     let default = fabric::packet_size(spec.link.of_class("injection").0);

@@ -54,19 +54,28 @@ pub fn each_cable(
     }
 }
 
+/// Specification of a point with the delay of every class of channels.
+#[derive(Clone, Debug)]
+pub struct WithDelays<'a> {
+    /// Specification.
+    pub spec: Cow<'a, ExperimentSpec>,
+    /// Classes of channels whose delays follow from the lengths of cables.
+    pub of_lengths: Vec<String>,
+}
+
 /// Returns a point's specification with the delay of every class of channels. If `link.delay` is left out, delays that
 /// are not given follow from the lengths of cables.
 ///
 /// # Errors
-/// If `link.delay` is left out, and there is no layout or the network has no cables.
+/// At `link.delay`, if it is left out, and there is no layout or the network has no cables.
 pub fn with_delays<'a>(
     spec: &'a ExperimentSpec,
     (topology, model): (&dyn Topology, &dyn NetworkModel),
-) -> Result<Cow<'a, ExperimentSpec>, KeyError> {
+) -> Result<WithDelays<'a>, KeyError> {
     if spec.link.delay.is_some() {
-        return Ok(Cow::Borrowed(spec));
+        return Ok(WithDelays { spec: Cow::Borrowed(spec), of_lengths: Vec::new() });
     }
-    let refused = |why: &str| KeyError::new("link", format!("`delay` is left out, {why}: give `link.delay`"));
+    let refused = |why: &str| KeyError::new("link.delay", format!("`delay` is left out, {why}: give `link.delay`"));
     let layout = spec.layout.ok_or_else(|| refused("and there is no [layout], whose lengths of cables give it"))?;
     if !model.has(Feature::Routers) {
         return Err(refused("and this network has no cables whose lengths give it"));
@@ -82,11 +91,15 @@ pub fn with_delays<'a>(
             (*sum, *count) = (*sum + length, *count + 1);
         }
     });
-    let mut own = spec.clone();
+    let (mut own, mut of_lengths) = (spec.clone(), Vec::new());
     for (name, (sum, count)) in names.into_iter().zip(sums) {
         let mean = (sum * PER_MILLIMETRE + count * NANOSECOND / 2) / (count.max(1) * NANOSECOND);
         let delay = Time((mean.max(1) * NANOSECOND) as u64);
-        own.link.classes.entry(name.to_owned()).or_default().delay.get_or_insert(delay);
+        let given = &mut own.link.classes.entry(name.to_owned()).or_default().delay;
+        if given.is_none() {
+            *given = Some(delay);
+            of_lengths.push(name.to_owned());
+        }
     }
-    Ok(Cow::Owned(own))
+    Ok(WithDelays { spec: Cow::Owned(own), of_lengths })
 }

@@ -20,7 +20,7 @@ mod system;
 mod workloads;
 
 pub use build_cache::{BuildCache, GivenPrograms};
-pub use cables::{each_cable, with_delays};
+pub use cables::{WithDelays, each_cable, with_delays};
 pub use clock::Stopwatch;
 pub use floor::Floor;
 pub use job::Job;

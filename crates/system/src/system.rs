@@ -30,6 +30,8 @@ use measure::direct_routing;
 pub struct System {
     /// Specification of the point, with the delay of every class of channels.
     pub spec: ExperimentSpec,
+    /// Classes of channels whose delays follow from the lengths of cables.
+    pub delays_of_lengths: Vec<String>,
     /// Network model of the point.
     pub model: Arc<dyn NetworkModel>,
     /// Network of the point.
@@ -68,7 +70,8 @@ impl System {
     ) -> Result<Self, KeyError> {
         let topology = parts.topology(spec, base)?;
         model::check(spec, &**model)?;
-        let spec = &*cables::with_delays(spec, (&*topology, &**model))?;
+        let with_delays = cables::with_delays(spec, (&*topology, &**model))?;
+        let (spec, delays_of_lengths) = (&*with_delays.spec, with_delays.of_lengths);
         ports::check(&*topology, spec.router.common().ports)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
         let mut jobs = job::job_builders(spec, (&topology, &**model), (base, parts), &[])?;
@@ -119,7 +122,7 @@ impl System {
             job.finish(network.plan.tick(), first)
         };
         let jobs = jobs.into_iter().map(finish).collect();
-        let system = Self { spec: spec.clone(), model: Arc::clone(model), network, jobs };
+        let system = Self { spec: spec.clone(), delays_of_lengths, model: Arc::clone(model), network, jobs };
         system.check_clock()?;
         system.check_series()?;
         system.check_timeline()?;

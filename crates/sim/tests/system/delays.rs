@@ -76,6 +76,8 @@ fn given_delays_stay_and_the_check_says_which_follow() {
         "{:?}",
         said(&some)
     );
+    // Delays of the file are not said to follow.
+    assert!(said(&some).iter().all(|note| !note.contains("global")), "{:?}", said(&some));
     assert!(said(&all).is_empty(), "{:?}", said(&all));
 }
 
@@ -83,9 +85,9 @@ fn given_delays_stay_and_the_check_says_which_follow() {
 fn a_delay_or_a_layout_is_required() {
     // Would catch a network of delay 0, and a flat network with cables.
     let none = refused(DRAGONFLY, "", "");
-    assert!(none.key == "link" && none.message.contains("[layout]"), "{none}");
+    assert!(none.key == "link.delay" && none.message.contains("[layout]"), "{none}");
     let flat = text(r#"{ kind = "flat", nodes = 4 }"#, "", LAYOUT)
         .replace(r#"kind = "traffic", load = 0.1"#, r#"kind = "exchange""#);
     let flat = build(&flat).err().unwrap();
-    assert!(flat.key == "link" && flat.message.contains("no cables"), "{flat}");
+    assert!(flat.key == "link.delay" && flat.message.contains("no cables"), "{flat}");
 }
