@@ -193,8 +193,11 @@ def test_the_worst_permutation_is_a_pattern_with_the_bound_that_is_claimed(
     assert point["throughput_bound"] == pytest.approx(0.125)
     assert point["worst_case"]["throughput_bound"] == pytest.approx(0.125)
     assert (point["worst_case"]["class"], point["worst_case"]["senders"]) == ("global", 72)
-    refused = cutthrough("analyze", tmp_path / "dragonfly.toml", "--worst", "--set", "topology.kind=flat")
-    assert refused.status != 0
+    flat = 'topology = { kind = "flat", nodes = 4 }\nworkload.kind = "exchange"\n'
+    (tmp_path / "flat.toml").write_text(flat + '[link]\nbandwidth = "100 Gb/s"\ndelay = "20 ns"\n')
+    refused = cutthrough("analyze", tmp_path / "flat.toml", "--worst")
+    assert refused.status == 2
+    assert "the delay model has no channels between routers" in " ".join(refused.err.split())
 
 
 def test_upgrades_are_printed_on_request(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
@@ -204,7 +207,7 @@ def test_upgrades_are_printed_on_request(cutthrough: Callable[..., Any], tmp_pat
     ran = cutthrough("analyze", tmp_path / "dragonfly.toml", *adversarial, "--upgrade")
     assert ran.status == 0
     assert ["global", "36", "0.2500", "+0.1250"] in [line.split() for line in ran.out.splitlines()]
-    assert "No single cable raises the bound: 9 channels are full" in ran.out
+    assert "No single cable raises the bound: 9 cables are equally full." in ran.out
     assert "more cables" not in cutthrough("analyze", tmp_path / "dragonfly.toml", *adversarial).out
 
 

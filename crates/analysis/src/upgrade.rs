@@ -52,16 +52,19 @@ pub struct CableUpgrade {
 pub struct Upgrades {
     /// Classes of cables. The class that raises the bound most is first.
     pub classes: Vec<ClassUpgrade>,
-    /// Single cable whose doubling raises the bound most. Null if none does: several channels bind, or the injection
-    /// links.
+    /// Single cable whose doubling raises the bound most. Null if none does: several cables are equally full, or nodes
+    /// are the limit.
     pub cable: Option<CableUpgrade>,
+    /// Number of cables that are full first. 0 if nodes are the limit: no cable is full below a load of 1.
+    pub full_cables: u64,
 }
 
-/// Cable as its channel that is loaded more, with its classes and the loads of its two channels relative to their
-/// bandwidths.
+/// Cable as its fuller channel.
 struct Cable {
     channel: ChannelId,
+    /// Classes of the two directions.
     classes: (ChannelClass, ChannelClass),
+    /// Load of the fuller channel, relative to its bandwidth.
     utilisation: f64,
 }
 
@@ -69,7 +72,11 @@ struct Cable {
 pub(crate) fn of(system: &System, loads: &ChannelLoads) -> Upgrades {
     let cables = cables(system, loads);
     let bound = |most: f64| 1.0 / most.max(1.0);
-    let before = bound(cables.iter().map(|cable| cable.utilisation).fold(0.0, f64::max));
+    let most = cables.iter().map(|cable| cable.utilisation).fold(0.0, f64::max);
+    let before = bound(most);
+    // Nodes are the limit at load 1.
+    let is_full = |cable: &&Cable| most > 1.0 + EQUAL && cable.utilisation * (1.0 + EQUAL) >= most;
+    let full_cables = cables.iter().filter(is_full).count() as u64;
     let names = system.network.topology.class_names();
     let mut counts: BTreeMap<(ChannelClass, ChannelClass), u64> = BTreeMap::new();
     cables.iter().for_each(|cable| *counts.entry(cable.classes).or_insert(0) += 1);
@@ -81,7 +88,7 @@ pub(crate) fn of(system: &System, loads: &ChannelLoads) -> Upgrades {
     };
     let mut classes: Vec<ClassUpgrade> = counts.iter().map(class).collect();
     classes.sort_by(|one, other| other.gain.total_cmp(&one.gain).then(one.cables.cmp(&other.cables)));
-    Upgrades { classes, cable: best_cable(system, &cables, before) }
+    Upgrades { classes, cable: best_cable(system, &cables, before), full_cables }
 }
 
 /// Returns the cable whose doubling raises the bound most: the fullest one, if no other is as full.

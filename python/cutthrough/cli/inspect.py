@@ -160,7 +160,7 @@ def _print_extras(analysis: Mapping[str, Any], upgrade: bool) -> None:
     """Prints the upgrades if asked to, and the worst permutation if there is one."""
     if upgrade:
         out.print(upgrades.upgrades_table(analysis["upgrades"]))
-        out.print(upgrades.cable_line(analysis["upgrades"], analysis["binding_channels_total"]), markup=False)
+        out.print(upgrades.cable_line(analysis["upgrades"]), markup=False)
     if "worst_case" in analysis:
         out.print(upgrades.worst_line(analysis["worst_case"]), markup=False, soft_wrap=True)
 

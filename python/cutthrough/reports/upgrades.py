@@ -25,14 +25,12 @@ def upgrades_table(upgrades: Mapping[str, Any]) -> Fitted:
     return Fitted(columns, "Upgrades (routes unchanged)", elsewhere="`--json` has them.")
 
 
-def cable_line(upgrades: Mapping[str, Any], binding: int) -> str:
-    """Returns the single cable whose doubling raises the bound most, in a sentence.
-
-    `binding` is the number of channels that are full first.
-    """
-    cable = upgrades["cable"]
+def cable_line(upgrades: Mapping[str, Any]) -> str:
+    """Returns the single cable whose doubling raises the bound most, in a sentence."""
+    cable, full = upgrades["cable"], upgrades["full_cables"]
     if cable is None:
-        return f"No single cable raises the bound: {counted(binding, 'channel')} are full at the same load."
+        reason = f"{counted(full, 'cable')} are equally full" if full else "nodes cannot send faster"
+        return f"No single cable raises the bound: {reason}."
     return (
         f"Best single cable: {cable['channel']} ({cable['class']}), bound {cable['bandwidth_bound']:.4f} "
         f"({cable['gain']:+.4f})"

@@ -55,18 +55,25 @@ fn a_doubled_cable_raises_the_bound_to_that_of_the_next() {
     // Four routers in a row, with a node each: uniform traffic loads the wire in the middle by 4/3, the others by 1. Would
     // catch a cable of which one direction is doubled, and a channel that binds next.
     let row = analysis(&text(r#"{ kind = "mesh", dims = [4] }"#, "dimension-order", r#""uniform""#, ""));
+    assert_eq!(row.upgrades.full_cables, 1);
     let cable = row.upgrades.cable.unwrap();
     assert!((row.bandwidth_bound - 0.75).abs() < 1e-9 && (cable.bandwidth_bound - 1.0).abs() < 1e-9, "{cable:?}");
     assert!((cable.gain - 0.25).abs() < 1e-9, "{cable:?}");
     // In six routers the wire in the middle carries 9/5, its neighbours 8/5.
     let row = analysis(&text(r#"{ kind = "mesh", dims = [6] }"#, "dimension-order", r#""uniform""#, ""));
     assert!((row.upgrades.cable.unwrap().bandwidth_bound - 5.0 / 8.0).abs() < 1e-9);
-    // In a ring all wires bind, in an overprovisioned network none.
-    let ring = analysis(&text(r#"{ kind = "torus", dims = [7] }"#, "dimension-order", r#""uniform""#, ""));
-    assert_eq!(ring.upgrades.cable, None);
+    // A ring of nine carries 5/4 on every wire. A ring of seven carries as much as nodes send, a dragonfly of wide cables
+    // more.
+    let ring = |size: u32| {
+        let ring = format!(r#"{{ kind = "torus", dims = [{size}] }}"#);
+        let upgrades = analysis(&text(&ring, "dimension-order", r#""uniform""#, "")).upgrades;
+        (upgrades.cable, upgrades.full_cables)
+    };
+    assert_eq!((ring(9), ring(7)), ((None, 9), (None, 0)));
     let wide = r#", local = { bandwidth = "4 Tb/s" }, global = { bandwidth = "4 Tb/s" }"#;
     let wide = text(r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#, "minimal", r#""uniform""#, wide);
-    assert_eq!(analysis(&wide).upgrades.cable, None);
+    let wide = analysis(&wide).upgrades;
+    assert_eq!((wide.cable, wide.full_cables), (None, 0));
 }
 
 #[test]
