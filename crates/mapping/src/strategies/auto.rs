@@ -5,8 +5,8 @@
 //! strategies for an application if the graph has its arrays or positions, and several bisections. The best two are
 //! annealed. All are compared by exact hop-bytes (weighted by phase); ties go to the first, so that the result does not
 //! depend on threads. With an objective that counts the most loaded channel, the best by the objective and the best by
-//! hop-bytes are searched further by channel loads, and the best of all mappings by the objective is chosen. If hop-bytes
-//! count too, no mapping is chosen that has more of them than tasks in order, or a higher load of a channel.
+//! hop-bytes are searched further by channel loads, and the best of all mappings by the objective is chosen. If
+//! hop-bytes count too, no mapping is chosen that has more of them than tasks in order, or a higher load of a channel.
 
 use super::affinity::Affinity;
 use super::annealing::{Schedule, anneal, steps_for};

@@ -154,7 +154,9 @@ fn number_after(log: &str, text: &str) -> Option<u32> {
 
 /// Returns how the number of lanes differs. Empty: it does not.
 fn lanes(routing: &dyn Routing, made: &Made) -> String {
-    let Some(needed) = number_after(&made.log, "Lanes needed: ") else { return String::new() };
+    let Some(needed) = number_after(&made.log, "Lanes needed: ") else {
+        return if routing.kind() == "lash" { " no number of lanes in the log".to_owned() } else { String::new() };
+    };
     // OpenSM counts the lanes of routers without nodes, too.
     if u32::from(routing.classes()) <= needed {
         String::new()
