@@ -91,7 +91,7 @@ pub enum RoutingSpec {
     /// Any topology: up and down the levels of a breadth-first search (up*/down*); one class of virtual channels.
     UpDown(UpDownSpec),
     /// Any topology: OpenSM's `minhop`, shortest paths that are balanced over ports by the number of nodes. One class of
-    /// virtual channels.
+    /// virtual channels, so that it can deadlock where paths form cycles.
     Minhop(MinhopSpec),
     /// Trees, and any topology with given roots: OpenSM's `updn`, up and down the ranks below roots, balanced over ports
     /// by the number of nodes. One class of virtual channels.
@@ -138,7 +138,13 @@ impl RoutingSpec {
 
     /// Every engine of OpenSM, with the defaults of its keys. An engine may refuse a topology that `fits`.
     pub fn engines() -> Vec<Self> {
-        vec![Self::Minhop(MinhopSpec::default()), Self::Updn(UpdnSpec::default()), Self::Lash(LashSpec::default())]
+        vec![
+            Self::Minhop(MinhopSpec::default()),
+            Self::Updn(UpdnSpec::default()),
+            Self::Ftree(FtreeSpec::default()),
+            Self::Lash(LashSpec::default()),
+            Self::Dfsssp(DfssspSpec::default()),
+        ]
     }
 
     /// Returns the routing of a topology whose experiment names none: that of a view which its kind does not promise, as

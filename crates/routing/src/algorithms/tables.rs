@@ -12,14 +12,18 @@ use crate::{Choice, Route};
 const MAX_ENTRIES: u64 = 1 << 28;
 
 /// Checks the number of entries of a table, or of pairs that the analysis of a routing keeps. Fails with the number if
-/// there are too many.
-pub(super) fn refuse_too_many(topology: &dyn Topology, kind: &str, targets: u32) -> Result<(), KeyError> {
+/// there are too many. `targets` has the number of columns, and their name.
+pub(super) fn refuse_too_many(
+    topology: &dyn Topology,
+    kind: &str,
+    (targets, name): (u32, &str),
+) -> Result<(), KeyError> {
     let entries = u64::from(topology.routers()) * u64::from(targets);
     if entries <= MAX_ENTRIES {
         return Ok(());
     }
     let message = format!(
-        "{kind} keeps an entry for each router and each router that has nodes, at most {MAX_ENTRIES}; this {} needs {entries}",
+        "{kind} keeps an entry for each router and each {name}, at most {MAX_ENTRIES}; this {} needs {entries}",
         topology.kind()
     );
     Err(KeyError::new("kind", message))
@@ -111,7 +115,7 @@ impl TableBuilder {
     pub fn new(topology: &dyn Topology, kind: &str, choice: Choice) -> Result<Self, KeyError> {
         let routers = topology.routers() as usize;
         let (destinations, targets) = destinations(topology);
-        refuse_too_many(topology, kind, targets.len() as u32)?;
+        refuse_too_many(topology, kind, (targets.len() as u32, "router that has nodes"))?;
         let mut has_nodes = vec![false; routers];
         for target in &targets {
             has_nodes[target.index()] = true;

@@ -51,7 +51,7 @@ impl DirectPaths {
 
     fn in_order(grid: &Grid, kind: &str) -> Result<Self, KeyError> {
         // No table, but the loads and the proof of detours take as much memory and time as with one.
-        refuse_too_many(grid, kind, grid.routers())?;
+        refuse_too_many(grid, kind, (grid.routers(), "router"))?;
         let order = DimensionOrderSpec::default().bind(grid)?;
         let longest = grid.diameter();
         Ok(Self {

@@ -36,11 +36,12 @@ impl DfssspSpec {
     /// Builds the routing on a topology.
     ///
     /// # Errors
-    /// If routers cannot reach one another, if more than 64 lanes are needed, or if the table would have more than 2^28
-    /// entries.
+    /// If routers cannot reach one another, if more than 64 lanes are needed, if the paths from all routers with nodes
+    /// to all nodes have more than 2^28 hops together, or if the table would have more than 2^28 entries.
     pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + use<>, KeyError> {
         let subnet = Subnet::new(topology, "dfsssp")?;
         subnet.check_connected()?;
+        refuse_too_many_hops(&subnet)?;
         let steps = steps(&subnet);
         let lanes = assign_lanes(&subnet, &steps)?;
         let port = |&wire: &u32| if wire == NO_WIRE { NO_PORT } else { subnet.wires.at(wire as usize).0.0 };
@@ -57,8 +58,31 @@ struct Balance<'a> {
     used: Vec<u64>,
 }
 
+/// Largest number of hops of all paths.
+const MAX_HOPS: u64 = 1 << 28;
+
 /// Number of times that each node is routed: later times know the paths to all other nodes.
 const ROUNDS: usize = 3;
+
+/// Checks the number of hops of all paths. The assignment of lanes keeps each dependency of a path: one fewer than
+/// hops.
+fn refuse_too_many_hops(subnet: &Subnet<'_>) -> Result<(), KeyError> {
+    let homes: Vec<RouterId> = subnet.routers().filter(|at| !subnet.nodes[at.index()].is_empty()).collect();
+    let hops = workers::map(&homes, |target| {
+        let distances = subnet.distances(&[*target]);
+        let sum: u64 = homes.iter().map(|from| u64::from(distances[from.index()])).sum();
+        sum * subnet.nodes[target.index()].len() as u64
+    });
+    let all: u64 = hops.into_iter().sum();
+    if all <= MAX_HOPS {
+        return Ok(());
+    }
+    let message = format!(
+        "dfsssp keeps the hops of the paths from each router that has nodes to each node, at most {MAX_HOPS} (2^28); \
+         this topology needs {all}"
+    );
+    Err(KeyError::new("kind", message))
+}
 
 /// Returns the wire by which each router sends to each node, by router and node.
 fn steps(subnet: &Subnet<'_>) -> Vec<u32> {

@@ -77,8 +77,8 @@ impl<'a> Tree<'a> {
         let top = levels.iter().copied().max().unwrap_or(0);
         if !(1..MAX_LEVELS).contains(&top) || leaves.len() < 2 {
             return Err(no_tree(&format!(
-                "it has {} levels and {} routers with nodes, and needs 2 to {MAX_LEVELS} levels above 2 or more such \
-                 routers",
+                "it has {} levels and {} routers with nodes, and needs 2 to {MAX_LEVELS} levels and at least 2 routers \
+                 with nodes",
                 top + 1,
                 leaves.len()
             )));

@@ -17,6 +17,7 @@ use super::lanes::{Dependencies, too_many_lanes};
 use crate::Routing;
 use crate::algorithms::shortest_path::MAX_CLASSES;
 use crate::algorithms::table::{Forwarding, NO_PORT};
+use crate::algorithms::tables::refuse_too_many;
 
 /// Any topology: OpenSM's `lash`, one shortest path for each pair of routers, on as many lanes as keep it free of
 /// deadlock.
@@ -31,10 +32,11 @@ impl LashSpec {
     /// Builds the routing on a topology.
     ///
     /// # Errors
-    /// If routers cannot reach one another, if more than 64 lanes are needed, or if the table would have more than 2^28
-    /// entries.
+    /// If routers cannot reach one another, if more than 64 lanes are needed, if there are more than 2^28 pairs of
+    /// routers, or if the table would have more than 2^28 entries.
     pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + use<>, KeyError> {
         let subnet = Subnet::new(topology, "lash")?;
+        refuse_too_many(topology, "lash", (topology.routers(), "router"))?;
         subnet.check_connected()?;
         let links = Links::new(&subnet);
         let steps = steps(&links, subnet.nodes.len());

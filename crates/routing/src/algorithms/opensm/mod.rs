@@ -39,7 +39,7 @@ impl<'a> Subnet<'a> {
     /// # Errors
     /// If a table of the network would have more than 2^28 entries.
     pub fn new(topology: &'a dyn Topology, kind: &str) -> Result<Self, KeyError> {
-        refuse_too_many(topology, kind, topology.nodes())?;
+        refuse_too_many(topology, kind, (topology.nodes(), "node"))?;
         let homes: Vec<(RouterId, PortId)> =
             (0..topology.nodes()).map(|node| topology.attachment(NodeId(node))).collect();
         let mut nodes = vec![Vec::new(); topology.routers() as usize];

@@ -18,9 +18,11 @@ use units::{KeyError, RouterId};
 
 use super::{Subnet, balance};
 use crate::Routing;
+use crate::algorithms::table::{Forwarding, NO_PORT};
 use crate::algorithms::tables::UNREACHED;
 
-/// Any topology: OpenSM's `updn`, up and down the ranks below roots, balanced over ports by the number of nodes.
+/// Trees, and any topology with given roots: OpenSM's `updn`, up and down the ranks below roots, balanced over ports
+/// by the number of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UpdnSpec {
@@ -42,8 +44,9 @@ impl UpdnSpec {
         };
         subnet.check_connected()?;
         let search = Search { subnet: &subnet, ranks: subnet.distances(&roots), other_ends: subnet.other_ends() };
-        search.check_paths()?;
-        balance::by_nodes(&subnet, |target| search.allowed(target)).build("updn", topology)
+        let made = balance::by_nodes(&subnet, |target| search.allowed(target));
+        check_paths(&subnet, &made)?;
+        made.build("updn", topology)
     }
 }
 
@@ -106,27 +109,24 @@ impl Search<'_> {
         }
         hops
     }
+}
 
-    /// Returns an error unless every router with nodes has a path to every other.
-    fn check_paths(&self) -> Result<(), KeyError> {
-        let homes: Vec<RouterId> =
-            self.subnet.routers().filter(|at| !self.subnet.nodes[at.index()].is_empty()).collect();
-        let lost = workers::map(&homes, |&target| {
-            let allowed = self.allowed(target);
-            let open = |at: &RouterId| *at == target || allowed[self.subnet.wires.range(*at)].contains(&true);
-            homes.iter().copied().find(|at| !open(at))
-        });
-        match homes.iter().zip(lost).find_map(|(&to, from)| Some((from?, to))) {
-            None => Ok(()),
-            Some((from, to)) => {
-                let message = format!(
-                    "updn finds no path up and then down from router {from} to router {to}; give other `roots`, or use \
-                     \"up-down\", which finds one in every connected network"
-                );
-                Err(KeyError::new("roots", message))
-            }
-        }
-    }
+/// Returns an error unless every router with nodes has a path to every other.
+fn check_paths(subnet: &Subnet<'_>, made: &Forwarding) -> Result<(), KeyError> {
+    let homes: Vec<RouterId> = subnet.routers().filter(|at| !subnet.nodes[at.index()].is_empty()).collect();
+    let nodes = subnet.homes.len();
+    // All nodes of a router have the same wires to choose from.
+    let is_lost = |from: RouterId, to: RouterId| {
+        let node = subnet.nodes[to.index()][0];
+        from != to && made.ports[from.index() * nodes + node.index()] == NO_PORT
+    };
+    let lost_on_way = |&to: &RouterId| Some((homes.iter().copied().find(|&from| is_lost(from, to))?, to));
+    let Some((from, to)) = homes.iter().find_map(lost_on_way) else { return Ok(()) };
+    let message = format!(
+        "updn finds no path up and then down from router {from} to router {to}; give other `roots`, or use \"up-down\", \
+         which finds one in every connected network"
+    );
+    Err(KeyError::new("roots", message))
 }
 
 /// Returns given roots.

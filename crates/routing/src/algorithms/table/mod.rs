@@ -147,10 +147,18 @@ impl Forwarding {
     /// Builds the routing. `kind` is the name of the engine that made the table.
     ///
     /// # Errors
-    /// If a packet does not arrive.
+    /// If a packet does not arrive, or if the lanes have more than 2^28 entries together.
     pub fn build(self, kind: &'static str, topology: &dyn Topology) -> Result<impl Routing + use<>, KeyError> {
         let routers = topology.routers() as usize;
         let lanes = self.lanes.iter().max().map_or(1, |&most| usize::from(most) + 1);
+        let all = lanes as u64 * self.ports.len() as u64;
+        if all > MAX_ENTRIES {
+            let message = format!(
+                "{kind} needs {lanes} lanes, and a table of {all} entries (lanes times routers times nodes); at most \
+                 {MAX_ENTRIES} (2^28) are allowed"
+            );
+            return Err(KeyError::new("kind", message));
+        }
         let mut entries = Interner::default();
         let mut index = Vec::with_capacity(lanes * self.ports.len());
         for lane in 0..lanes {
@@ -359,6 +367,10 @@ impl Routing for Table {
     }
 
     fn table_bytes(&self) -> u64 {
-        self.index.bytes()
+        let lanes = match &self.starts {
+            Starts::Drawn(_) => 0,
+            Starts::Assigned(lanes) => lanes.len() as u64,
+        };
+        self.index.bytes() + lanes
     }
 }
