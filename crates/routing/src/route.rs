@@ -48,6 +48,12 @@ pub enum Choice {
 }
 
 impl Choice {
+    /// Returns whether the choice does not depend on congestion.
+    #[inline]
+    pub const fn is_oblivious(self) -> bool {
+        matches!(self, Self::Random | Self::RoundRobin)
+    }
+
     /// Returns whether a router weighs candidates, whose ports and classes the route does not have.
     #[inline]
     pub const fn is_weighed(self) -> bool {
@@ -57,8 +63,8 @@ impl Choice {
 
 /// One of the candidates between which a router chooses if a route says `Choice::Weighed` or `Choice::WeighedAny`.
 ///
-/// Its cost is the congestion of one channel, in bytes, times its length, or the sum over all its channels, plus its
-/// bias.
+/// Its cost is a congestion in bytes, plus its bias. The congestion is that of one channel or of the first two, times the
+/// path's length, or the sum over all its channels (`Probe`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOption {
     /// Routing state of a packet that takes the path: see `Routing::take`.
@@ -234,9 +240,8 @@ pub trait Routing: Debug + Send + Sync {
     fn adaptive_class(&self) -> Option<VcClass> {
         None
     }
-    /// Returns the sum of the congestion of a path's channels behind its first that count, where the first leaves a router
-    /// by a port.
-    /// `snapshot` has the congestion of all channels. `hop` is the packet on the first channel.
+    /// Returns the sum of the congestion of the channels behind a path's first that the probe counts. The first leaves a
+    /// router by a port. `snapshot` has the congestion of all channels. `hop` is the packet on the first channel.
     fn congestion_behind(&self, _first: (RouterId, PortId), _hop: &Hop, _snapshot: &[u64]) -> u64 {
         0
     }

@@ -203,7 +203,7 @@ impl PathFinder<'_> {
         }
         assert!(route.count > 0, "no path from router {at} to {}", hop.dst);
         assert!(route.vc_class.0 < routing.classes(), "class {} of {}", route.vc_class, routing.classes());
-        let adapts = route.count > 1 && !matches!(route.choice, Choice::Random | Choice::RoundRobin);
+        let adapts = route.count > 1 && !route.choice.is_oblivious();
         assert!(route.count == 1 || !routing.fixed_by_flow(), "{} ports for a flow at router {at}", route.count);
         assert!(!adapts || routing.adaptive(), "{} adapts, but does not say so", routing.kind());
         route

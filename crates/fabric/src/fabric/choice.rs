@@ -145,8 +145,7 @@ impl Fabric {
     }
 
     pub(super) fn choose(&mut self, router: usize, base: usize, route: &Route) -> u16 {
-        // One comparison for the least loaded port.
-        if route.choice <= Choice::RoundRobin {
+        if route.choice.is_oblivious() {
             if route.choice == Choice::RoundRobin {
                 return self.choose_in_turn(router, route);
             }

@@ -59,7 +59,8 @@ impl Events {
 
     pub fn arrive(&mut self, at: u64, router: usize, packet: Packet) {
         let place = (router as u64) << 16 | u64::from(packet.in_port.0);
-        self.to_come.insert((at, 1, place), Event::Arrival { router, packet: Box::new(packet) });
+        let before = self.to_come.insert((at, 1, place), Event::Arrival { router, packet: Box::new(packet) });
+        assert!(before.is_none(), "two packets arrive at port {} of router {router} at {at}", place & 0xffff);
     }
 
     pub fn free(&mut self, at: u64, router: usize, packet: Packet) {
