@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cutthrough import Topology
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -165,9 +163,11 @@ class Cutthrough:
 
 def adjacency(name: str) -> str:
     """Returns the neighbours of each router of a topology, as CAMINOS reads them from a file."""
-    beside = [[int(router) for router in row if router >= 0] for row in Topology(name).neighbours()]
-    lines = [f"NODOS {len(beside)}", f"GRADO {max(map(len, beside))}"]
-    for router, others in enumerate(beside):
+    from cutthrough import Topology  # needed for graphs only
+
+    neighbours = [[int(router) for router in row if router >= 0] for row in Topology(name).neighbours()]
+    lines = [f"NODOS {len(neighbours)}", f"GRADO {max(map(len, neighbours))}"]
+    for router, others in enumerate(neighbours):
         lines += [f"N {router}", " ".join(map(str, others))]
     return "\n".join(lines) + "\n"
 
