@@ -1,6 +1,6 @@
 //! Channel loads of routings that fix the path of each flow (`Routing::fixed_by_flow`).
 //!
-//! Nothing can be shared between pairs of nodes. Cost: each pair's paths are followed once, nodes^2 x hops.
+//! Nothing can be shared between pairs of nodes. Cost: the path of each flow is followed once, nodes^2 x flows x hops.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -25,6 +25,7 @@ pub(crate) fn follow_pairs(
     let wiring = Wiring::new(topology);
     let pairs = Pairs { topology, routing, wiring: &wiring };
     let (nodes, done) = (topology.nodes(), AtomicU32::new(0));
+    let goes_on = || report(f64::from(done.load(Ordering::Relaxed)) / f64::from(nodes));
     let mut load = vec![0.0; wiring.channels.count() as usize];
     let block = (PAIRS / nodes.max(1)).max(1);
     for first in (0..nodes).step_by(block as usize) {
@@ -34,7 +35,7 @@ pub(crate) fn follow_pairs(
         let follow = |piece: usize| {
             let mut load = vec![0.0; wiring.channels.count() as usize];
             for (src, demand) in sent.iter().skip(piece * length).take(length) {
-                pairs.follow_source(*src, demand, &mut load)?;
+                pairs.follow_source(*src, demand, (&mut load, &goes_on))?;
                 let part = f64::from(done.fetch_add(1, Ordering::Relaxed) + 1) / f64::from(nodes);
                 if !report(part) {
                     return Err(RoutingContractError::Stopped);
@@ -56,14 +57,23 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Adds the traffic of a node to the loads.
-    fn follow_source(&self, src: NodeId, demand: &Demand, load: &mut [f64]) -> Result<(), RoutingContractError> {
-        if demand.everyone != 0.0 {
-            for dst in (0..self.topology.nodes()).map(NodeId) {
-                self.follow(src, dst, demand.everyone, load)?;
+    /// Adds the traffic of a node to the loads. `goes_on` is asked before each destination, since a pair can have many
+    /// flows.
+    fn follow_source(
+        &self,
+        src: NodeId,
+        demand: &Demand,
+        (load, goes_on): (&mut [f64], &dyn Fn() -> bool),
+    ) -> Result<(), RoutingContractError> {
+        let everyone = if demand.everyone != 0.0 { self.topology.nodes() } else { 0 };
+        let to_all = (0..everyone).map(|dst| (NodeId(dst), demand.everyone));
+        for (dst, weight) in to_all.chain(demand.besides.iter().copied()) {
+            if !goes_on() {
+                return Err(RoutingContractError::Stopped);
             }
+            self.follow(src, dst, weight, load)?;
         }
-        demand.besides.iter().try_for_each(|&(dst, weight)| self.follow(src, dst, weight, load))
+        Ok(())
     }
 
     /// Adds the traffic of a pair to the loads of the channels between routers.

@@ -134,6 +134,12 @@ fn the_load_of_a_permutation_is_the_largest_number_of_flows_on_a_channel() {
 #[test]
 fn one_flow_draws_nothing_and_several_draw_one_of_their_paths() {
     // Would catch a draw that lets packets of one flow take different paths and overtake each other.
+    struct Constant(u64);
+    impl units::Draw for Constant {
+        fn bits(&mut self) -> u64 {
+            self.0 | u64::from(u32::MAX)
+        }
+    }
     struct Refuse;
     impl units::Draw for Refuse {
         fn bits(&mut self) -> u64 {
@@ -145,6 +151,13 @@ fn one_flow_draws_nothing_and_several_draw_one_of_their_paths() {
         let routing = ecmp(hash, 1, &*tree);
         let start = routing.start(NodeId(0), NodeId(9), &mut Refuse);
         assert_eq!(routing.initial_distribution(NodeId(0), NodeId(9)), [(start, 1.0)]);
+        let several = ecmp(hash, 4, &*tree);
+        let stated = several.initial_distribution(NodeId(0), NodeId(9));
+        for flow in 0..4_u64 {
+            // `below` makes each flow in turn.
+            let start = several.start(NodeId(0), NodeId(9), &mut Constant(flow << 62));
+            assert!(stated.iter().any(|&(state, share)| state == start && share >= 0.25), "{hash:?}, flow {flow}");
+        }
     }
 }
 

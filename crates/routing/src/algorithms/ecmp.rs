@@ -2,9 +2,9 @@
 //!
 //! A flow is a source, a destination and one of `flows` numbers, of which each packet draws one (queue pairs, say).
 //! Hashes are 64-bit mixes (the finalizer of splitmix64: Steele, Lea and Flood, OOPSLA 2014) of `seed` and the flow, so
-//! that two runs with one seed have equal paths. All packets of a flow take one path and stay in order. IETF RFC 2992
-//! has the analysis of hash-based choices; it leaves the hash to the router, and so do makers. The model of each
-//! `hash`:
+//! that two runs with one seed have equal paths. All packets of a flow take one path. They stay in order if each class
+//! has one virtual channel. IETF RFC 2992 has the analysis of hash-based choices; it leaves the hash to the router, and
+//! so do makers. The model of each `hash`:
 //!
 //! - `path`: the hash names one of all shortest paths (parallel wires count apart), each equally likely. The routing
 //!   state is the number of the path among those from the current router, of which there are `Counts::of` many: each
@@ -42,7 +42,7 @@ pub struct EcmpSpec {
     /// Choice that the hash of a flow makes.
     pub hash: HashRule,
     /// Number of flows of each pair of nodes (queue pairs). Each packet draws one of them at its source. Packets of one
-    /// flow stay in order.
+    /// flow take one path, and stay in order if each class has one virtual channel.
     #[schemars(range(min = 1, max = 65536))]
     pub flows: u32,
     /// Seed of the hash. Another seed gives other paths.
