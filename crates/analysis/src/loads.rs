@@ -151,6 +151,7 @@ fn loads_of_unicasts(system: &System, progress: &Progress) -> Result<ChannelLoad
         found.at_key("routing")
     };
     match &system.network.routing.options()[..] {
+        [one] => of(&**one),
         [one, other] => Ok(best_mixture(system, &of(&**one)?, &of(&**other)?)),
         _ => of(&*system.network.routing),
     }

@@ -101,6 +101,10 @@ fn trees_and_paths_beyond_64_hops_are_refused_with_the_number() {
     let error = spec("").build(&*torus(&[80], 1)).unwrap_err();
     assert!(error.key == "kind" && error.message.contains("80 hops"), "{}", error.message);
     assert!(spec(r#", "max_hops": 50"#).build(&*torus(&[80], 1)).is_ok());
+    // A ring without the view of a torus, on which Valiant routing needs 66 classes.
+    let ring = (0..66).map(|at| format!("link {at} {}\nnode {at}\n", (at + 1) % 66)).collect::<String>();
+    let routing = polarized(r#", "max_hops": 40"#, &*network(&ring));
+    assert_eq!((routing.options().len(), routing.options()[0].kind()), (1, "shortest-path"));
     let error = spec(r#", "max_hops": 3"#).build(&*torus(&[9], 1)).unwrap_err();
     assert!(error.key == "max_hops" && error.message.contains("of 4 (the diameter) to 64"), "{}", error.message);
     assert!(spec("").build(&*fat_tree(2, 2)).unwrap_err().message.contains("no detour is useful in a tree"));

@@ -233,7 +233,8 @@ impl Options {
         let Some(groups) = topology.views().groups else {
             self.rule().refuse_without_groups(topology)?;
             let detours = RouterDetours::new(topology, (kind, self.rule()), progressive)?;
-            let (direct, other) = (detours.without_waypoints(), detours.decided_once());
+            let direct = RouterDetours::without_waypoints(Arc::clone(detours.paths()), self.rule());
+            let other = detours.decided_once();
             let options: Vec<Arc<dyn Routing>> =
                 vec![Arc::new(Valiant::new("shortest-path", direct)), Arc::new(Valiant::new("valiant-node", other))];
             return Ok(Arc::new(Choosing { kind, sight, detours, bias, paths, options }));

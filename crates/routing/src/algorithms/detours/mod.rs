@@ -99,7 +99,7 @@ pub(super) trait Detours: Debug + Send + Sync {
         if Memory::of(state).phase() == Phase::Detour { self.behind_waypoint().state() } else { state }
     }
 
-    /// Returns the waypoint with a number, from 1, beside the first waypoint of a packet: by rank at a distance that
+    /// Returns the waypoint with a number, from 1, other than the first waypoint of a packet: by rank at a distance that
     /// depends on router and destination. `None`: there are fewer waypoints.
     fn another(&self, (at, dst): (RouterId, NodeId), first: u32, number: u32) -> Option<u32> {
         let ranks = self.ranks(at, dst)?;
@@ -165,7 +165,8 @@ impl Excluded {
         self.0.contains(&number)
     }
 
-    /// Returns the rank of a number among the numbers that are not excluded.
+    /// Returns the rank of a number among the numbers that are not excluded. An excluded number has the rank of the next
+    /// one.
     #[inline]
     pub fn rank(self, number: u32) -> u32 {
         number - self.0.iter().filter(|&&excluded| excluded < number).count() as u32

@@ -22,7 +22,7 @@
 //! - The longest path is computed exactly if that takes few steps (`STEPS`), otherwise it is `max_hops`.
 //!
 //! Channel loads: the mixture of shortest paths and of Valiant routing, as if every packet chose one of both. It is an
-//! estimate.
+//! estimate. If Valiant routing needs more than 64 classes, the loads are those of shortest paths.
 
 use std::sync::Arc;
 
@@ -31,8 +31,10 @@ use serde::{Deserialize, Serialize};
 use topology::{Endpoint, Topology};
 use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass};
 
+use super::RouterDetours;
+use super::paths::DirectPaths;
 use super::valiant::{Valiant, ValiantNodeSpec};
-use super::{Detours, RouterDetours};
+use crate::algorithms::dragonfly::Rule;
 use crate::algorithms::shortest_path::MAX_CLASSES;
 use crate::algorithms::tables::{Neighbours, search};
 use crate::{Choice, Hop, PathOption, Probe, Representative, Route, RouteState, Routing};
@@ -79,8 +81,8 @@ fn hops(state: RouteState) -> u32 {
 
 #[derive(Debug)]
 struct Polarized {
-    detours: RouterDetours,
-    /// Distances by target and router. `u8::MAX`: above 64, or there is no path.
+    paths: Arc<DirectPaths>,
+    /// Distances by target and router. `u8::MAX`: 255 or more, or there is no path.
     distances: Vec<u8>,
     routers: usize,
     bias: u32,
@@ -106,8 +108,8 @@ impl PolarizedSpec {
     /// If routers cannot reach one another, if a table would be larger than 1 GiB, if more than 64 classes of virtual
     /// channels were needed, or if `max_hops` is below the diameter.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
-        let detours = RouterDetours::new(topology, ("polarized", (&ValiantNodeSpec::default()).into()), false)?;
-        let diameter = detours.longest_direct().max(1);
+        let paths = Arc::new(DirectPaths::new(topology, "polarized")?);
+        let diameter = paths.longest.max(1);
         let max_hops = self.max_hops.unwrap_or(2 * diameter);
         if max_hops > MAX_CLASSES || max_hops < diameter {
             let key = if self.max_hops.is_some() { "max_hops" } else { "kind" };
@@ -118,25 +120,28 @@ impl PolarizedSpec {
             );
             return Err(KeyError::new(key, message));
         }
-        let options: Vec<Arc<dyn Routing>> = vec![
-            Arc::new(Valiant::new("shortest-path", detours.without_waypoints())),
-            Arc::new(Valiant::new("valiant-node", detours.clone())),
-        ];
-        let (distances, routers) = (distances(topology, &detours), topology.routers() as usize);
-        let mut made = Polarized { detours, distances, routers, bias: self.bias, max_hops, longest: max_hops, options };
+        let rule = Rule::from(&ValiantNodeSpec::default());
+        let direct = RouterDetours::without_waypoints(Arc::clone(&paths), rule);
+        let mut options: Vec<Arc<dyn Routing>> = vec![Arc::new(Valiant::new("shortest-path", direct))];
+        // Valiant routing can need more classes than there are, where `max_hops` is small.
+        if let Ok(detours) = RouterDetours::on(Arc::clone(&paths), topology, ("valiant-node", rule), false) {
+            options.push(Arc::new(Valiant::new("valiant-node", detours)));
+        }
+        let (distances, routers) = (distances(topology, &paths), topology.routers() as usize);
+        let mut made = Polarized { paths, distances, routers, bias: self.bias, max_hops, longest: max_hops, options };
         // In a symmetric network, one source stands for all.
         let views = topology.views();
         let is_symmetric = views.cliques.is_some() || views.grid.is_some_and(topology::views::Grid::is_torus);
-        made.longest = made.longest_path(if is_symmetric { 1 } else { made.detours.paths().targets() });
+        made.longest = made.longest_path(if is_symmetric { 1 } else { made.paths.targets() });
         Ok(Arc::new(made))
     }
 }
 
 /// Returns the distances to each target, by target and router.
-fn distances(topology: &dyn Topology, detours: &RouterDetours) -> Vec<u8> {
-    let (wires, targets) = (Neighbours::new(topology), detours.paths().targets());
+fn distances(topology: &dyn Topology, paths: &DirectPaths) -> Vec<u8> {
+    let (wires, targets) = (Neighbours::new(topology), paths.targets());
     let rows = workers::map(0..targets as usize, |target| {
-        let from = detours.paths().router(target as u32);
+        let from = paths.router(target as u32);
         let found = search(wires.routers(), from, |at| wires.of(at).iter().map(|&(_, next)| next));
         found.into_iter().map(|distance| u8::try_from(distance).unwrap_or(u8::MAX)).collect::<Vec<u8>>()
     });
@@ -157,12 +162,12 @@ impl Polarized {
 
     #[inline]
     fn ports(&self, at: RouterId) -> u16 {
-        self.detours.paths().wiring.ports[at.index()]
+        self.paths.wiring.ports[at.index()]
     }
 
     #[inline]
     fn end(&self, at: RouterId, port: PortId) -> Endpoint {
-        let wiring = &self.detours.paths().wiring;
+        let wiring = &self.paths.wiring;
         wiring.end(wiring.channels.output(at, port))
     }
 
@@ -184,7 +189,7 @@ impl Polarized {
 
     /// Returns whether a packet has no hop of a polarized path.
     fn is_stuck(&self, stage: Stage, at: RouterId) -> bool {
-        let mut nexts = (0..self.ports(at)).filter_map(|port| self.detours.paths().next(at, PortId(port)));
+        let mut nexts = (0..self.ports(at)).filter_map(|port| self.paths.next(at, PortId(port)));
         !nexts.any(|next| self.gain(stage, at, next).is_some())
     }
 
@@ -202,7 +207,7 @@ impl Polarized {
     /// Returns the number of channels of the longest path from the first `sources` targets: `max_hops` if that would
     /// take too many steps.
     fn longest_path(&self, sources: u32) -> u32 {
-        let (targets, channels) = (self.detours.paths().targets(), self.detours.paths().wiring.channels.ports());
+        let (targets, channels) = (self.paths.targets(), self.paths.wiring.channels.ports());
         if u64::from(sources) * u64::from(targets) * u64::from(channels) > STEPS {
             return self.max_hops;
         }
@@ -215,7 +220,7 @@ impl Polarized {
 
     /// Returns the number of channels of the longest path between two targets.
     fn longest_between(&self, source: u32, target: u32) -> u32 {
-        let (paths, home) = (self.detours.paths(), self.detours.paths().router(target));
+        let (paths, home) = (&self.paths, self.paths.router(target));
         let mut at = vec![(paths.router(source), false)];
         for hops in 0.. {
             let mut next = Vec::new();
@@ -249,18 +254,18 @@ impl Routing for Polarized {
     }
 
     fn start(&self, src: NodeId, _dst: NodeId, _draw: &mut dyn Draw) -> RouteState {
-        RouteState(self.detours.paths().home(src).0 << SOURCE_AT)
+        RouteState(self.paths.home(src).0 << SOURCE_AT)
     }
 
     fn initial_distribution(&self, src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
-        vec![(RouteState(self.detours.paths().home(src).0 << SOURCE_AT), 1.0)]
+        vec![(RouteState(self.paths.home(src).0 << SOURCE_AT), 1.0)]
     }
 
     #[inline]
     fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        if self.detours.is_home(at, hop.dst) && hop.state.0 >> SOURCE_AT != ALL {
+        if self.paths.router(self.paths.home(hop.dst).0) == at && hop.state.0 >> SOURCE_AT != ALL {
             hop.state = RouteState::default();
-            return Route::only(self.detours.paths().home(hop.dst).1, VcClass(0));
+            return Route::only(self.paths.home(hop.dst).1, VcClass(0));
         }
         Route::weighed(self.ports(at).max(2), Choice::WeighedAny)
     }
@@ -278,8 +283,8 @@ impl Routing for Polarized {
             };
             exists.then_some((0, false))?
         } else {
-            let (target, is_direct) = (self.detours.paths().home(hop.dst).0, hop.state.0 & DIRECT != 0);
-            let next = self.detours.paths().next(at, PortId(number))?;
+            let (target, is_direct) = (self.paths.home(hop.dst).0, hop.state.0 & DIRECT != 0);
+            let next = self.paths.next(at, PortId(number))?;
             self.hop(Stage { source, target, hops, is_direct }, at, next)?
         };
         let state = RouteState((source << SOURCE_AT) | if is_direct { DIRECT } else { 0 } | (hops + 1));

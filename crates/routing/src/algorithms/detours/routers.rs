@@ -35,7 +35,19 @@ impl RouterDetours {
     /// If routers cannot reach one another, if a table would be larger than 1 GiB, or if more than 64 classes of
     /// virtual channels were needed.
     pub fn new(topology: &dyn Topology, (kind, rule): (&str, Rule), progressive: bool) -> Result<Self, KeyError> {
-        let paths = DirectPaths::new(topology, kind)?;
+        Self::on(Arc::new(DirectPaths::new(topology, kind)?), topology, (kind, rule), progressive)
+    }
+
+    /// Creates the detours of direct paths.
+    ///
+    /// # Errors
+    /// If more than 64 classes of virtual channels were needed.
+    pub fn on(
+        paths: Arc<DirectPaths>,
+        topology: &dyn Topology,
+        (kind, rule): (&str, Rule),
+        progressive: bool,
+    ) -> Result<Self, KeyError> {
         let lower = paths.classes_from(false);
         // A single router with nodes has no packet for another.
         let draws = paths.targets() > rule.exclusions().max(1);
@@ -50,18 +62,18 @@ impl RouterDetours {
             return Err(KeyError::new("kind", message));
         }
         let top = if draws && progressive { all as u8 - 1 } else { 0 };
-        Ok(Self { paths: Arc::new(paths), rule, draws, upper: lower as u8, top, classes: all as u8 })
+        Ok(Self { paths, rule, draws, upper: lower as u8, top, classes: all as u8 })
+    }
+
+    /// Returns direct paths without detours.
+    pub fn without_waypoints(paths: Arc<DirectPaths>, rule: Rule) -> Self {
+        let classes = paths.classes_from(false) as u8;
+        Self { paths, rule, draws: false, upper: classes, top: 0, classes }
     }
 
     /// Returns the direct paths.
-    #[inline]
-    pub fn paths(&self) -> &DirectPaths {
+    pub fn paths(&self) -> &Arc<DirectPaths> {
         &self.paths
-    }
-
-    /// Returns the detours with direct paths only.
-    pub fn without_waypoints(&self) -> Self {
-        Self { draws: false, classes: self.upper, top: 0, ..self.clone() }
     }
 
     /// Returns the detours without the choice of a second router.
@@ -115,6 +127,7 @@ impl Detours for RouterDetours {
         self.paths.wiring.channels.output(at, port)
     }
 
+    /// At the second router of a path, that router is excluded in place of the source's.
     fn ranks(&self, at: RouterId, dst: NodeId) -> Option<Ranks> {
         let home = self.paths.home(dst).0;
         let source = self.paths.target_of(at).filter(|_| self.rule.exclude_source);
