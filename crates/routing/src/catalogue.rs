@@ -78,12 +78,12 @@ pub enum RoutingSpec {
     /// All topologies but trees: hops that lead away from the source or nearer to the destination, by congestion. Classes
     /// of virtual channels by hops.
     Polarized(PolarizedSpec),
-    /// All topologies but trees: up to four paths, direct ones and detours, by congestion and length.
+    /// All topologies but trees: two to four paths, direct ones and detours, by congestion and length.
     Slingshot(SlingshotSpec),
     /// All topologies but trees: two direct paths and two detours, by the queues of the source's router.
     Aries(AriesSpec),
     /// HyperX: any order of the dimensions, with at most one deroute in each, by congestion. Classes of virtual channels
-    /// by hops: two for each dimension.
+    /// by hops: two for each dimension of more than two routers, one for each other.
     Dal(DalSpec),
     /// HyperX: dimension order, with at most one deroute in each dimension, by congestion. Two classes of virtual
     /// channels.

@@ -18,7 +18,7 @@ const KINDS: [&str; 4] = ["valiant-node", "ugal-l", "ugal-g", "par"];
 /// Routings that weigh several paths of each kind, with keys.
 const SEVERAL: [&str; 3] = [
     r#"{"kind": "slingshot"}"#,
-    r#"{"kind": "slingshot", "minimal": 1, "nonminimal": 4}"#,
+    r#"{"kind": "slingshot", "minimal": 1, "nonminimal": 3}"#,
     r#"{"kind": "aries", "mode": "increasing"}"#,
 ];
 
@@ -393,6 +393,50 @@ fn several_detours_have_different_waypoints_all_equally_likely() {
                 assert!(counts.values().all(|&count| count == weighed), "{text} on {network:?}: {counts:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_second_router_weighs_different_detours() {
+    // Every first waypoint, also the second router itself, which ranks below exclude. Would catch a rank that puts a
+    // waypoint on the first one or twice.
+    let mut met = false;
+    for network in [torus(&[5], 1), named("hyperx:3x3"), network(&chords(9))] {
+        let routing = build(serde_json::from_str(SEVERAL[2]).unwrap(), &*network);
+        let (src, dst) = (NodeId(2), NodeId(0));
+        let (at, in_port) = network.attachment(src);
+        for (state, _) in routing.initial_distribution(src, dst) {
+            let open = Hop { dst, state, in_port, vc_class: VcClass(0) };
+            let Some(direct) = routing.candidate(at, &open, 0) else { continue };
+            let mut hop = Hop { state: direct.state, ..open };
+            let route = routing.take(at, (0, direct.state), &mut hop);
+            for port in route.ports(routing.port_lists()) {
+                let Endpoint::Router(second, _) = network.endpoint(at, port) else { continue };
+                if !routing.route(second, &mut hop.clone()).choice.is_weighed() {
+                    continue;
+                }
+                // The first waypoint may be this router, so that its detour is the direct path.
+                let options: Vec<_> = (2..4).filter_map(|number| routing.candidate(second, &hop, number)).collect();
+                let waypoints: Vec<_> =
+                    options.iter().map(|option| routing.current_waypoint(second, option.state)).collect();
+                met |= waypoints.contains(&None);
+                assert!(waypoints.len() < 2 || waypoints[0] != waypoints[1], "{network:?}: {waypoints:?}");
+            }
+        }
+    }
+    assert!(met, "no packet is at its first waypoint");
+}
+
+#[test]
+fn slingshot_weighs_at_most_four_paths() {
+    for (keys, key) in [
+        (r#""minimal": 2, "nonminimal": 3"#, "nonminimal"),
+        (r#""minimal": 3, "nonminimal": 2"#, "nonminimal"),
+        (r#""minimal": 4, "nonminimal": 1"#, "minimal"),
+        (r#""nonminimal": 65535"#, "nonminimal"),
+    ] {
+        let spec: RoutingSpec = serde_json::from_str(&format!(r#"{{"kind": "slingshot", {keys}}}"#)).unwrap();
+        assert_eq!(spec.build(&*torus(&[5], 1)).unwrap_err().key, key, "{keys}");
     }
 }
 

@@ -33,7 +33,7 @@ fn stating(topology: &dyn Topology) -> Vec<Arc<dyn Routing>> {
 }
 
 /// Networks on which the two graphs are compared: odd and even sizes, sizes of 2, several nodes on a router.
-const NETWORKS: [&str; 50] = [
+const NETWORKS: [&str; 51] = [
     "fat-tree:k=2,n=1",
     "fat-tree:k=2,n=2",
     "fat-tree:k=2,n=3",
@@ -77,6 +77,7 @@ const NETWORKS: [&str; 50] = [
     "hyperx:3x2,wires=2x1",
     "hyperx:4x3",
     "hyperx:3x2x3",
+    "hyperx:2x2x2",
     "dragonfly:h=1",
     "dragonfly:h=2",
     "dragonfly:p=1,a=3,h=2,g=4",
@@ -110,7 +111,7 @@ fn representatives_find_the_dependencies_of_all_packets() {
             add_destinations(&all, (&*topology, &*routing), &destinations(&*topology, &*routing)).expect("contract");
             add_representatives(&few, &*routing).expect("contract");
             let (all, few) = (edges(&all), edges(&few));
-            // (Polarized routing states more than happens.)
+            // Representatives of polarized routing include hops that no packet takes.
             if topology.views().grid.is_some() && routing.kind() != "polarized" {
                 assert_eq!(all, few, "{shorthand}, {routing:?}");
             }

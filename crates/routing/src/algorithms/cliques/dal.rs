@@ -6,8 +6,9 @@
 //! packet has not been derouted. The cost of a port is the congestion that its router sees there times the number of
 //! channels from this router to the destination's.
 //!
-//! Classes of virtual channels by hops: hop i of a packet uses class i, twice the number of dimensions in all. (The
-//! paper has an escape path in dimension order instead, which McDonald et al., SC 2019, found impractical.)
+//! Classes of virtual channels by hops: hop i of a packet uses class i, two for each dimension of more than two routers
+//! and one for each other. (The paper has an escape path in dimension order instead, which McDonald et al., SC 2019,
+//! found impractical.)
 //!
 //! Model choices, and the channel loads, are those of `dim_war`.
 
@@ -19,7 +20,7 @@ use topology::views::Cliques;
 use units::{NodeId, PortId, RouterId, VcClass};
 
 use super::Position;
-use super::dim_war::{BIAS, longest, options};
+use super::dim_war::{THRESHOLD, longest, options};
 use crate::{Choice, Hop, PathOption, Probe, Representative, Route, RouteState, Routing};
 
 /// HyperX: any order of the dimensions, with at most one deroute in each, by congestion (DAL).
@@ -28,19 +29,19 @@ use crate::{Choice, Hop, PathOption, Probe, Representative, Route, RouteState, R
 pub struct DalSpec {
     /// Cost advantage that a deroute must exceed, in packets of the largest size times channels.
     #[schemars(range(max = 1000000))]
-    pub bias: u32,
+    pub threshold: u32,
 }
 
 impl Default for DalSpec {
     fn default() -> Self {
-        Self { bias: BIAS }
+        Self { threshold: THRESHOLD }
     }
 }
 
 impl DalSpec {
     /// Builds the routing on a grid of cliques.
     pub fn build(&self, cliques: &Cliques) -> impl Routing + 'static + use<> {
-        Dal { cliques: cliques.clone(), bias: self.bias, longest: longest(cliques), options: options(cliques) }
+        Dal { cliques: cliques.clone(), bias: self.threshold, longest: longest(cliques), options: options(cliques) }
     }
 }
 

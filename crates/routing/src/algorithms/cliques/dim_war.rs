@@ -9,7 +9,7 @@
 //! only, and class 0 leads to later dimensions only. So no cycle of waiting packets can form.
 //!
 //! Model choices: the congestion is that of UGAL (`detours`). Of ports with equal cost the shorter way is taken, and
-//! one of these at random. A deroute costs `bias` packets more, so that single packets do not cause deroutes.
+//! one of these at random. A deroute costs `threshold` packets more, so that single packets do not cause deroutes.
 //!
 //! Channel loads: the mixture of dimension order and of a random router in each open dimension, as if every packet
 //! chose one of both.
@@ -24,8 +24,8 @@ use units::{NodeId, PortId, RouterId, VcClass};
 use super::{CliqueOrder, Position, loads};
 use crate::{Choice, Hop, OutputLoads, PathOption, Probe, Representative, Route, RouteState, RouterTraffic, Routing};
 
-/// Default of `bias`, in packets: that of UGAL.
-pub(super) const BIAS: u32 = 4;
+/// Default of `threshold`, in packets: that of UGAL.
+pub(super) const THRESHOLD: u32 = 4;
 
 /// HyperX: dimension order, with at most one deroute in each dimension, by congestion (DimWAR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,19 +33,19 @@ pub(super) const BIAS: u32 = 4;
 pub struct DimWarSpec {
     /// Cost advantage that a deroute must exceed, in packets of the largest size times channels.
     #[schemars(range(max = 1000000))]
-    pub bias: u32,
+    pub threshold: u32,
 }
 
 impl Default for DimWarSpec {
     fn default() -> Self {
-        Self { bias: BIAS }
+        Self { threshold: THRESHOLD }
     }
 }
 
 impl DimWarSpec {
     /// Builds the routing on a grid of cliques.
     pub fn build(&self, cliques: &Cliques) -> impl Routing + 'static + use<> {
-        DimWar { options: options(cliques), ..DimWar::new(cliques, Some(self.bias)) }
+        DimWar { options: options(cliques), ..DimWar::new(cliques, Some(self.threshold)) }
     }
 }
 
@@ -93,6 +93,8 @@ impl DimWar {
         match state.0 & DEROUTED != 0 {
             true if dim != first || deroutes => None,
             false if dim < first => None,
+            // A line of two routers has no deroute.
+            _ if deroutes && self.cliques.lines()[dim].size == 2 => None,
             _ if deroutes => Some(RouteState(ALL | DEROUTED | dim as u32)),
             _ => Some(RouteState(ALL | (dim as u32 + 1))),
         }
@@ -171,6 +173,8 @@ impl Routing for DimWar {
     }
 
     fn representatives(&self, _at: RouterId) -> Option<Vec<Representative>> {
+        // Candidates have numbers up to twice the ports.
+        self.cliques.ports().checked_mul(2)?;
         let all = |state| Representative::new(NodeId(0), RouteState(state));
         let derouted = (0..self.cliques.lines().len() as u32).map(|dim| all(ALL | DEROUTED | dim));
         Some(derouted.chain([all(ALL)]).collect())

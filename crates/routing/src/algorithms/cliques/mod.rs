@@ -2,7 +2,7 @@
 //! it.
 //!
 //! A *direct* hop sets a coordinate to that of the destination. A *deroute* sets it to another one. A dimension is
-//! *open* while the coordinate differs from the destination's. Parallel wires are candidates of their own.
+//! *open* while the coordinate differs from the destination's. Parallel wires are separate candidates.
 
 mod dal;
 mod dim_war;

@@ -32,22 +32,25 @@ use super::adaptive::{Bias, DetourKind, Options, REFRESH, Sight, THRESHOLD};
 use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
 use crate::Routing;
 
+/// Largest number of paths that Slingshot weighs.
+const MOST_PATHS: u16 = 4;
+
 /// Ratio of the strong bias to the weak one.
 const STRONG: u32 = 4;
 
-/// All topologies but trees: up to four paths, direct ones and detours, by congestion and length (Slingshot).
+/// All topologies but trees: two to four paths, direct ones and detours, by congestion and length (Slingshot).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SlingshotSpec {
     /// Number of direct paths that are weighed.
-    #[schemars(range(min = 1, max = 4))]
+    #[schemars(range(min = 1, max = 3))]
     pub minimal: u16,
-    /// Number of detours that are weighed.
-    #[schemars(range(min = 1, max = 4))]
+    /// Number of detours that are weighed. At most 4 paths are weighed in all.
+    #[schemars(range(min = 1, max = 3))]
     pub nonminimal: u16,
     /// Cost advantage that a detour must exceed, in packets of the largest size times channels.
     #[schemars(range(max = 1000000))]
-    pub bias: u32,
+    pub threshold: u32,
     /// Kind of waypoint of a detour.
     pub detour: DetourKind,
     /// Period with which the queues of neighbours are sampled.
@@ -57,11 +60,12 @@ pub struct SlingshotSpec {
 
 impl Default for SlingshotSpec {
     fn default() -> Self {
-        Self { minimal: 2, nonminimal: 2, bias: THRESHOLD, detour: DetourKind::Node, refresh: REFRESH }
+        Self { minimal: 2, nonminimal: 2, threshold: THRESHOLD, detour: DetourKind::Node, refresh: REFRESH }
     }
 }
 
-/// All topologies but trees: two direct paths and two detours, by the queues of the source's router (Aries).
+/// All topologies but trees: two direct paths and two detours, by the queues of the source's router (Aries). With mode =
+/// "increasing" later routers decide again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AriesSpec {
@@ -109,7 +113,17 @@ impl SlingshotSpec {
         if self.refresh.0 == 0 {
             return Err(KeyError::new("refresh", "`refresh` must be longer than 0"));
         }
-        let options = options(self.detour, Bias::Even(self.bias), (self.minimal, self.nonminimal))?;
+        let options =
+            options(self.detour, Bias::Even(self.threshold), (self.minimal, self.nonminimal, MOST_PATHS - 1))?;
+        if self.minimal + self.nonminimal > MOST_PATHS {
+            let message = format!(
+                "`nonminimal` is {}; with `minimal` = {}, at most {} are allowed ({MOST_PATHS} paths in all)",
+                self.nonminimal,
+                self.minimal,
+                MOST_PATHS - self.minimal
+            );
+            return Err(KeyError::new("nonminimal", message));
+        }
         options.build("slingshot", Sight::Neighbours { refresh: self.refresh }, topology)
     }
 }
@@ -127,14 +141,15 @@ impl AriesSpec {
             AriesMode::Weak => (Bias::Even(THRESHOLD), Sight::Router),
             AriesMode::Strong => (Bias::Even(STRONG * THRESHOLD), Sight::Router),
         };
-        options(self.detour, bias, (self.minimal, self.nonminimal))?.build("aries", sight, topology)
+        options(self.detour, bias, (self.minimal, self.nonminimal, 4))?.build("aries", sight, topology)
     }
 }
 
-fn options(detour: DetourKind, bias: Bias, (minimal, nonminimal): (u16, u16)) -> Result<Options, KeyError> {
+/// Returns the keys of both. `most` limits each number of paths.
+fn options(detour: DetourKind, bias: Bias, (minimal, nonminimal, most): (u16, u16, u16)) -> Result<Options, KeyError> {
     for (key, count) in [("minimal", minimal), ("nonminimal", nonminimal)] {
-        if !(1..=4).contains(&count) {
-            return Err(KeyError::new(key, format!("`{key}` is {count}; 1 to 4 paths are allowed")));
+        if !(1..=most).contains(&count) {
+            return Err(KeyError::new(key, format!("`{key}` is {count}; 1 to {most} paths are allowed")));
         }
     }
     let (group, node) = (ValiantGroupSpec::default(), ValiantNodeSpec::default());
