@@ -63,8 +63,8 @@ impl Choice {
 
 /// One of the candidates between which a router chooses if a route says `Choice::Weighed` or `Choice::WeighedAny`.
 ///
-/// Its cost is a congestion in bytes, plus its bias. The congestion is that of one channel or of the first two, times the
-/// path's length, or the sum over all its channels (`Probe`).
+/// Its cost is a congestion in bytes, plus its bias. The congestion is that of one channel or of the first two, times
+/// the path's length, or the sum over all its channels (`Probe`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOption {
     /// Routing state of a packet that takes the path: see `Routing::take`.

@@ -55,8 +55,8 @@ fn superpods_of_two_levels_have_the_published_switches_and_cables() {
 
 #[test]
 fn superpods_of_three_levels_have_the_published_switches_and_cables() {
-    // NVIDIA DGX SuperPOD B200: leaf, spine and core switches, and as many cables between two levels as nodes. Would catch wires
-    // of one level that count at another, and levels whose switches are confused.
+    // NVIDIA DGX SuperPOD B200: leaf, spine and core switches, and as many cables between two levels as nodes. Would
+    // catch wires of one level that count at another, and levels whose switches are confused.
     for (leaves, spines, cores, each) in
         [(128_u32, 128, 64, 4_096_u64), (256, 256, 128, 8_192), (512, 512, 256, 16_384)]
     {

@@ -106,12 +106,22 @@ impl DirectPaths {
             let message = format!("the tables of {} groups of {} routers would be larger than 1 GiB", size.g, size.a);
             KeyError::new("kind", message)
         };
+        let too_long = || {
+            let message = format!(
+                "the routes between {} groups of {} routers would have too many ports: at most {} each and {MOST_LISTED} \
+                 in all are allowed",
+                size.g,
+                size.a,
+                u16::MAX
+            );
+            KeyError::new("kind", message)
+        };
         if (if single { pairs } else { routers * u64::from(size.g) }) > MOST_EXITS {
             return Err(too_large());
         }
         paths.exits = match single {
             true => Exits::Single(paths.single_exits()),
-            false => Exits::Several(paths.several_exits().ok_or_else(too_large)?),
+            false => Exits::Several(paths.several_exits().ok_or_else(too_long)?),
         };
         Ok(paths)
     }
