@@ -74,8 +74,10 @@ impl Sent<'_> {
                 continue;
             }
             self.add(base, (line, own, to), all * part);
-            for by in others().filter(|&by| by != to) {
-                self.add(router(by), (line, by, to), flow * part);
+            if flow > 0.0 {
+                for by in others().filter(|&by| by != to) {
+                    self.add(router(by), (line, by, to), flow * part);
+                }
             }
         }
         all

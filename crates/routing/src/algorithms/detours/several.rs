@@ -64,8 +64,8 @@ impl Default for SlingshotSpec {
     }
 }
 
-/// All topologies but trees: two direct paths and two detours, by the queues of the source's router (Aries). With mode =
-/// "increasing" later routers decide again.
+/// All topologies but trees: two direct paths and two detours, by the queues of the source's router (Aries). With
+/// `mode = "increasing"` later routers decide again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AriesSpec {
