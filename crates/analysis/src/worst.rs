@@ -14,8 +14,8 @@ pub struct WorstCase {
     /// Kind of the routing whose paths are followed. For an adaptive routing that chooses between direct paths and
     /// detours, the routing of direct paths.
     pub routing: String,
-    /// Whether the permutation is the worst. False for an adaptive routing: the shares of flows are then those of an
-    /// even spread over the candidates of each hop.
+    /// Whether the permutation is the worst. False for an adaptive routing, and for ports in turn: the shares of flows
+    /// are then those of an even spread over the candidates of each hop.
     pub exact: bool,
     /// Largest offered load, at most 1, at which no channel is loaded above its bandwidth.
     pub throughput_bound: f64,
@@ -53,7 +53,7 @@ pub fn worst_case(system: &System, progress: &Progress) -> Result<WorstCase, Key
     let utilisation = found.channel.map_or(0.0, |channel| found.load / capacity(system, channel));
     Ok(WorstCase {
         routing: routing.kind().to_owned(),
-        exact: !network.routing.adaptive(),
+        exact: !network.routing.adaptive() && !found.takes_turns,
         throughput_bound: 1.0 / utilisation.max(1.0),
         channel: found.channel.map(|channel| channel_name(&*network.topology, numbering, channel)),
         class: found.channel.map(|channel| names[usize::from(class_of(system, channel).0)].to_owned()),

@@ -190,6 +190,8 @@ pub(crate) struct Walk<'a> {
     pub turns: Vec<(u32, RouteState)>,
     /// By a hash of router and state, the last stop of such packets.
     first_stop: Vec<u32>,
+    /// Whether some packets took ports in turn, so that their shares are means over time.
+    pub takes_turns: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -204,6 +206,7 @@ impl<'a> Walk<'a> {
             moves: Vec::new(),
             turns: Vec::new(),
             first_stop: vec![NONE; LISTS_PER_ROUTER * wiring.ports.len().next_power_of_two()],
+            takes_turns: false,
         }
     }
 
@@ -313,6 +316,7 @@ impl<'a> Walk<'a> {
         let hop = Hop { dst: self.dst, state, in_port, vc_class };
         let mut taken = hop;
         let route = self.routing.route(router, &mut taken);
+        self.takes_turns |= route.choice == Choice::RoundRobin && route.count > 1;
         match route.choice {
             Choice::Weighed | Choice::WeighedAny => self.weigh(stop, &hop, route.count)?,
             Choice::Escape => {

@@ -151,6 +151,10 @@ fn worst_loads_are_those_of_closed_forms() {
     let tree = fat_tree(4, 2);
     assert_near(worst(&*tree, &*build(named("d-mod-k"), &*tree), &equal).load, 3.0);
     assert_near(worst(&*tree, &*build(named("random-up-down"), &*tree), &equal).load, 1.0);
+    // Would catch an even split in turn that counts as exact.
+    for (kind, takes_turns) in [("round-robin-up-down", true), ("random-up-down", false)] {
+        assert_eq!(worst(&*tree, &*build(named(kind), &*tree), &equal).takes_turns, takes_turns);
+    }
 }
 
 #[test]

@@ -53,6 +53,11 @@ impl<'a> Columns<'a> {
         }
     }
 
+    /// Returns whether some packets took ports in turn.
+    pub fn takes_turns(&self) -> bool {
+        self.walk.takes_turns
+    }
+
     /// Calls `call` with each group of sources and the shares of its packets for a destination that cross channels.
     ///
     /// # Errors

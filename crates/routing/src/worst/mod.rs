@@ -22,7 +22,7 @@ mod transportation;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use topology::Topology;
 use units::{ChannelId, NodeId};
@@ -60,6 +60,9 @@ pub struct WorstPermutation {
     pub channel: Option<ChannelId>,
     /// Load of that channel at offered load 1, in units of an injection link's bandwidth.
     pub load: f64,
+    /// Whether routers take ports in turn. Shares of flows are then means over time: turns can follow a permutation and
+    /// send other shares over the channel.
+    pub takes_turns: bool,
 }
 
 /// Reason why no worst permutation is found.
@@ -113,6 +116,7 @@ struct Search<'a> {
     targets: Targets,
     nodes: u32,
     report: &'a Report<'a>,
+    takes_turns: AtomicBool,
 }
 
 impl<'a> Search<'a> {
@@ -124,6 +128,7 @@ impl<'a> Search<'a> {
             targets: Targets::new(topology, routing),
             nodes: topology.nodes(),
             report,
+            takes_turns: AtomicBool::new(false),
         }
     }
 
@@ -135,14 +140,15 @@ impl<'a> Search<'a> {
         }
         let mut pairs = Pairs::new(self);
         let Some(worst) = self.search(&candidates, capacity, &pairs)? else {
-            return Ok(WorstPermutation { to: pairs.in_order(), channel: None, load: 0.0 });
+            return Ok(WorstPermutation { to: pairs.in_order(), channel: None, load: 0.0, takes_turns: false });
         };
         pairs.add(&worst.flows);
         let all: u64 = candidates.iter().map(|candidate| candidate.shares * candidate.copies).sum();
         if all <= HELD {
             self.spread(&mut pairs, capacity)?;
         }
-        Ok(WorstPermutation { to: pairs.in_order(), channel: Some(worst.channel), load: worst.load })
+        let takes_turns = self.takes_turns.load(Ordering::Relaxed);
+        Ok(WorstPermutation { to: pairs.in_order(), channel: Some(worst.channel), load: worst.load, takes_turns })
     }
 
     /// Returns the channels to search, those with the highest bounds first.
@@ -279,6 +285,7 @@ impl<'a> Search<'a> {
                 let part = (done.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64;
                 self.go_on(from + part * (until - from))?;
             }
+            self.takes_turns.fetch_or(columns.takes_turns(), Ordering::Relaxed);
             Ok(visitor)
         };
         workers::map(0..PIECES, piece).into_iter().collect()
