@@ -50,6 +50,10 @@ const EQUAL: f64 = 1e-9;
 /// Part of the progress of the first pass over all flows.
 const SURVEY: f64 = 0.25;
 
+/// Parts of the progress after the search for the worst channel, and after the second pass over all flows.
+const FOUND: f64 = 0.8;
+const COLLECTED: f64 = 0.9;
+
 /// Permutation of the nodes that loads a channel most.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorstPermutation {
@@ -147,6 +151,7 @@ impl<'a> Search<'a> {
         if all <= HELD {
             self.spread(&mut pairs, capacity)?;
         }
+        self.go_on(1.0)?;
         let takes_turns = self.takes_turns.load(Ordering::Relaxed);
         Ok(WorstPermutation { to: pairs.in_order(), channel: Some(worst.channel), load: worst.load, takes_turns })
     }
@@ -196,7 +201,7 @@ impl<'a> Search<'a> {
         pairs: &Pairs,
     ) -> Result<Option<Matching>, RoutingContractError> {
         let (mut best, mut rest) = (None::<Matching>, candidates);
-        let part = |left: usize| SURVEY + (1.0 - SURVEY) * (1.0 - left as f64 / candidates.len() as f64);
+        let part = |left: usize| SURVEY + (FOUND - SURVEY) * (1.0 - left as f64 / candidates.len() as f64);
         while !rest.is_empty() {
             let mut held = 0;
             let fits = rest.iter().take_while(|candidate| {
@@ -226,7 +231,7 @@ impl<'a> Search<'a> {
     /// above its bandwidth.
     fn spread(&self, pairs: &mut Pairs, capacity: &RelativeCapacity<'_>) -> Result<(), RoutingContractError> {
         let channels: Vec<ChannelId> = self.wiring.between_routers().map(|(.., channel)| channel).collect();
-        let cells = self.collect(&channels, (1.0, 1.0))?;
+        let cells = self.collect(&channels, (FOUND, COLLECTED))?;
         // A channel's largest load only falls as nodes are matched: the load of an earlier round is an upper bound, and a
         // channel is the worst if it stays on top with the load of this round.
         let mut heap: BinaryHeap<(u64, u32, Reverse<usize>)> =
@@ -238,8 +243,10 @@ impl<'a> Search<'a> {
                 pairs.add(&flows[place]);
                 round += 1;
             }
-            let found = pairs.matching((channels[place], &cells[place]), capacity, 1.0 + EQUAL, &|| (self.report)(1.0));
-            self.go_on(1.0)?;
+            let done = COLLECTED + (1.0 - COLLECTED) * pairs.matched();
+            let goes_on = || (self.report)(done);
+            let found = pairs.matching((channels[place], &cells[place]), capacity, 1.0 + EQUAL, &goes_on);
+            self.go_on(done)?;
             if let Some(found) = found {
                 heap.push(((found.utilisation * UNIT) as u64, round, Reverse(place)));
                 flows[place] = found.flows;

@@ -65,6 +65,11 @@ impl Pairs {
         Some(Matching { channel, load, utilisation: load / bandwidth, flows: problem.flows().collect() })
     }
 
+    /// Returns the part of the nodes that have a partner.
+    pub fn matched(&self) -> f64 {
+        1.0 - f64::from(self.supplies.iter().sum::<u32>()) / (self.to.len() as f64)
+    }
+
     /// Chooses the pairs of a matching.
     pub fn add(&mut self, flows: &[(u32, u32, u32)]) {
         for &(from, to, amount) in flows {
