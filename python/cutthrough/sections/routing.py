@@ -173,7 +173,8 @@ class Ecmp(Section, tag=("kind", "ecmp")):
 
     hash: Literal["path", "salted", "polarized"] | None = key("Choice that the hash of a flow makes (default `path`).")
     flows: int | None = key("""Number of flows of each pair of nodes (queue pairs). Each packet draws one of them at its
-        source. Packets of one flow stay in order (from 1 to 65536; default 1).""")
+        source. Packets of one flow take one path, and stay in order if each class has one virtual channel (from 1 to
+        65536; default 1).""")
     seed: int | None = key("Seed of the hash. Another seed gives other paths (at least 0; default 0).")
     vc_rule: Literal["hops", "single"] | None = key("""Rule by which packets use classes of virtual channels (default
         `hops`).""")
@@ -194,12 +195,13 @@ class Polarized(Section, tag=("kind", "polarized")):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Slingshot(Section, tag=("kind", "slingshot")):
-    """All topologies but trees: up to four paths, direct ones and detours, by congestion and length."""
+    """All topologies but trees: two to four paths, direct ones and detours, by congestion and length."""
 
-    minimal: int | None = key("Number of direct paths that are weighed (from 1 to 4; default 2).")
-    nonminimal: int | None = key("Number of detours that are weighed (from 1 to 4; default 2).")
-    bias: int | None = key("""Cost advantage that a detour must exceed, in packets of the largest size times channels
-        (from 0 to 1000000; default 4).""")
+    minimal: int | None = key("Number of direct paths that are weighed (from 1 to 3; default 2).")
+    nonminimal: int | None = key("""Number of detours that are weighed. At most 4 paths are weighed in all (from 1 to 3;
+        default 2).""")
+    threshold: int | None = key("""Cost advantage that a detour must exceed, in packets of the largest size times
+        channels (from 0 to 1000000; default 4).""")
     detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour (default `node`).")
     refresh: Time | None = key("""Period with which the queues of neighbours are sampled (greater than 0; default `100
         ns`).""")
@@ -220,11 +222,11 @@ class Aries(Section, tag=("kind", "aries")):
 class Dal(Section, tag=("kind", "dal")):
     """HyperX: any order of the dimensions, with at most one deroute in each, by congestion.
 
-    Classes of virtual channels by hops: two for each dimension.
+    Classes of virtual channels by hops: two for each dimension of more than two routers, one for each other.
     """
 
-    bias: int | None = key("""Cost advantage that a deroute must exceed, in packets of the largest size times channels
-        (from 0 to 1000000; default 4).""")
+    threshold: int | None = key("""Cost advantage that a deroute must exceed, in packets of the largest size times
+        channels (from 0 to 1000000; default 4).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -234,8 +236,8 @@ class DimWar(Section, tag=("kind", "dim-war")):
     Two classes of virtual channels.
     """
 
-    bias: int | None = key("""Cost advantage that a deroute must exceed, in packets of the largest size times channels
-        (from 0 to 1000000; default 4).""")
+    threshold: int | None = key("""Cost advantage that a deroute must exceed, in packets of the largest size times
+        channels (from 0 to 1000000; default 4).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -252,7 +254,7 @@ class UpDown(Section, tag=("kind", "up-down")):
 class Minhop(Section, tag=("kind", "minhop")):
     """Any topology: OpenSM's `minhop`, shortest paths that are balanced over ports by the number of nodes.
 
-    One class of virtual channels.
+    One class of virtual channels, so that it can deadlock where paths form cycles.
     """
 
 

@@ -105,8 +105,9 @@ class LeafSpine(Section, tag=("kind", "leaf-spine")):
     leaves: int | None = key("Number of leaf switches (from 1 to 65535; required, or swept).")
     spines: int | None = key("Number of spine switches (from 1 to 65534; required, or swept).")
     nodes_per_leaf: int | None = key("Number of nodes on each leaf switch (from 1 to 65534; required, or swept).")
-    wires: int | None = key("""Number of parallel wires between a leaf switch and a spine switch (from 1 to 65534;
-        default 1).""")
+    wires: int | Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles
+        each wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are
+        the default elsewhere.""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
 
@@ -119,7 +120,7 @@ class Dragonfly(Section, tag=("kind", "dragonfly")):
     a: int | None = key("Routers of each group. Default: 2h (balanced) (from 1 to 16777216).")
     h: int | None = key("Global ports of each router (from 1 to 65533; required, or swept).")
     g: int | None = key("""Number of groups, at least 2. Fewer than a h + 1 groups are joined by several wires a pair.
-        Default: a h + 1 (full scale: one wire between any two groups) (from 2 to 16777216).""")
+        Default: the largest number: a h / `global_wires` + 1, rounded down (full scale) (from 2 to 16777216).""")
     global_wires: int | None = key("""Number of wires between any two groups, spread evenly over the routers of a group.
         Further global ports are unconnected. Default: as many as the global ports allow, so that two pairs of groups
         differ by one wire at most (from 1 to 16777216).""")
@@ -158,8 +159,9 @@ class Hyperx(Section, tag=("kind", "hyperx")):
 
     dims: Sequence[int] | None = key("""Number of routers in each dimension, at least 2 each. The first dimension is
         numbered fastest (from 2 to 32768; required, or swept).""")
-    wires: Sequence[int] | None = key("""Number of parallel wires between two routers of a line, for each dimension. One
-        number is for all dimensions (from 1 to 65534; default [1]).""")
+    wires: Sequence[int] | Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2
+        doubles each wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest
+        paths are the default elsewhere.""")
     nodes_per_router: int | None = key("Number of nodes on each router (from 1 to 65534; default 1).")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
@@ -172,8 +174,9 @@ class DragonflyPlus(Section, tag=("kind", "dragonfly-plus")):
     leaves: int | None = key("Number of leaf routers of each group (from 1 to 2047; required, or swept).")
     spines: int | None = key("Number of spine routers of each group (from 1 to 2047; required, or swept).")
     groups: int | None = key("Number of groups (from 2 to 724; required, or swept).")
-    wires: int | None = key("""Number of wires between two groups, which are at different spines as far as there are
-        enough (from 1 to 262136; default 1).""")
+    wires: int | Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles
+        each wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are
+        the default elsewhere.""")
     nodes_per_router: int | None = key("""Number of nodes on each leaf router. Default: `spines`, with which the wires
         to the spines carry all that the nodes send (from 1 to 65534).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
@@ -235,7 +238,7 @@ class File(Section, tag=("kind", "file")):
         [CLASS] [xCOUNT]` and `node ROUTER [xCOUNT]`. Machine files that `map` reads are accepted too: ibnetdiscover's
         output, Slurm's topology.conf or topology.yaml, a Cray interconnect (required, or swept).""")
     recognise: Literal["levels", "groups", "grid"] | None = key("""Property of the network to find in its wires.
-        Default: what the lines `level`, `group` and `grid` of the file say.""")
+        Excludes the lines `level`, `group` and `grid` of the file. Default: what these lines state.""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
     wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
