@@ -116,7 +116,7 @@ def families() -> dict[str, list[str]]:
     """Returns the module and the types of each family of topologies, from the catalogue."""
     catalogue = (TOPOLOGIES / "catalogue.rs").read_text(encoding="utf-8")
     imports = dict(re.findall(r"use crate::families::(\w+)::\{([^}]*)\};", catalogue))
-    built = re.findall(r"build: (?:\|spec, _\| )?(\w+)::", catalogue)
+    built = re.findall(r"build: (?:\|spec, \w+\| )?(?:shared\()?(\w+)::", catalogue)
     return {
         module: re.findall(r"\b[A-Z]\w*[a-z]\w*\b", types)
         for module, types in imports.items()

@@ -135,9 +135,15 @@ fn nested(shape: &Shape, path: &str, (doc, rules): (&str, &[Rule]), sections: &m
 fn is_section(shape: &Shape) -> bool {
     match shape {
         Shape::Table(_) | Shape::Choice(_) => true,
-        // A quantity that may also be a table of quantities is a key.
+        // A quantity that may also be a table of quantities is a key, and so are numbers that may be a table of numbers.
         Shape::Either(shapes) => {
-            shapes.iter().any(is_section) && !shapes.iter().any(|shape| matches!(shape, Shape::Quantity(_)))
+            let has_keys = |shape: &Shape| !matches!(shape, Shape::Table(table) if table.keys.is_empty());
+            let is_key = |shape: &Shape| match shape {
+                Shape::Quantity(_) => true,
+                Shape::Integer(_) | Shape::List(_) => !shapes.iter().any(|other| is_section(other) && has_keys(other)),
+                _ => false,
+            };
+            shapes.iter().any(is_section) && !shapes.iter().any(is_key)
         }
         _ => false,
     }

@@ -79,7 +79,11 @@ def shorthand(shape: _core.Topology) -> str:
     texts = {key: _joined(value) if isinstance(value, list) else str(value) for key, value in keys.items()}
     # The words of required keys are paths.
     named = [key for key in keys if key in defaults and key != "dims"]
-    settings = [f"{key}={texts[key]}" for key in named if not isinstance(keys[key], str) or defaults[key]]
+    tables = {key: value for key, value in keys.items() if isinstance(value, dict)}
+    plain = (key for key in named if key not in tables and (not isinstance(keys[key], str) or defaults[key]))
+    settings = [f"{key}={texts[key]}" for key in plain]
+    # Multiples of wires, by class.
+    settings += [f"{key}.{name}={value:g}" for key, table in tables.items() for name, value in table.items()]
     rest = ",".join(filter(None, [texts.get("dims"), *settings]))
     return f"{shape.kind}:{rest}" if rest else shape.kind
 

@@ -105,9 +105,8 @@ class LeafSpine(Section, tag=("kind", "leaf-spine")):
     leaves: int | None = key("Number of leaf switches (from 1 to 65535; required, or swept).")
     spines: int | None = key("Number of spine switches (from 1 to 65534; required, or swept).")
     nodes_per_leaf: int | None = key("Number of nodes on each leaf switch (from 1 to 65534; required, or swept).")
-    wires: int | Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles
-        each wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are
-        the default elsewhere.""")
+    wires: int | Mapping[str, float] | None = key("""Number of parallel wires between a leaf switch and a spine switch.
+        A table has multiples by class of channels, such as `{ global = 0.5 }` (from 1 to 65534; default 1).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
 
@@ -159,9 +158,9 @@ class Hyperx(Section, tag=("kind", "hyperx")):
 
     dims: Sequence[int] | None = key("""Number of routers in each dimension, at least 2 each. The first dimension is
         numbered fastest (from 2 to 32768; required, or swept).""")
-    wires: Sequence[int] | Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2
-        doubles each wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest
-        paths are the default elsewhere.""")
+    wires: Sequence[int] | Mapping[str, float] | None = key("""Number of parallel wires between two routers of a line,
+        for each dimension. One number is for all dimensions. A table has multiples by class of channels, such as `{
+        global = 0.5 }` (from 1 to 65534; default [1]).""")
     nodes_per_router: int | None = key("Number of nodes on each router (from 1 to 65534; default 1).")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
@@ -174,9 +173,9 @@ class DragonflyPlus(Section, tag=("kind", "dragonfly-plus")):
     leaves: int | None = key("Number of leaf routers of each group (from 1 to 2047; required, or swept).")
     spines: int | None = key("Number of spine routers of each group (from 1 to 2047; required, or swept).")
     groups: int | None = key("Number of groups (from 2 to 724; required, or swept).")
-    wires: int | Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles
-        each wire of the class, 0.5 removes every second. Levels and groups of nodes are kept, and shortest paths are
-        the default elsewhere.""")
+    wires: int | Mapping[str, float] | None = key("""Number of wires between two groups, which are at different spines
+        as far as there are enough. A table has multiples by class of channels, such as `{ global = 0.5 }` (from 1 to
+        262136; default 1).""")
     nodes_per_router: int | None = key("""Number of nodes on each leaf router. Default: `spines`, with which the wires
         to the spines carry all that the nodes send (from 1 to 65534).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
