@@ -62,6 +62,17 @@ impl<'a> Settings<'a> {
         numbers(key, self.text(key).unwrap_or(""))
     }
 
+    /// Returns whether each dimension has a property, from the numbers 1 and 0 separated by `x`, such as `1x0`.
+    pub(crate) fn truths(&self, key: &'static str) -> Result<Vec<bool>, KeyError> {
+        let numbers = self.numbers(key)?;
+        match numbers.iter().find(|&&number| number > 1) {
+            Some(number) => {
+                Err(KeyError::new(key, format!("`{key}` has {number}; it is 1 or 0 for each dimension, as 1x1x0")))
+            }
+            None => Ok(numbers.into_iter().map(|number| number == 1).collect()),
+        }
+    }
+
     /// Returns lists of whole numbers, separated by `/`, such as `0x0/4x0`.
     pub(crate) fn rows(&self, key: &'static str) -> Result<Vec<Vec<u64>>, KeyError> {
         self.text(key).unwrap_or("").split('/').map(|text| numbers(key, text)).collect()

@@ -81,18 +81,8 @@ impl GridSpec {
             dims: settings.numbers("dims")?,
             nodes_per_router: settings.number_or("nodes_per_router", one())?,
             twist: settings.text("twist").map(|_| settings.rows("twist")).transpose()?,
-            wrap: settings.text("wrap").map(|_| settings.numbers("wrap").and_then(wraps_of)).transpose()?,
+            wrap: settings.text("wrap").map(|_| settings.truths("wrap")).transpose()?,
         })
-    }
-}
-
-/// Returns whether each dimension wraps, from the numbers 1 and 0 of a shorthand.
-pub(super) fn wraps_of(numbers: Vec<u64>) -> Result<Vec<bool>, KeyError> {
-    match numbers.iter().find(|&&number| number > 1) {
-        Some(number) => {
-            Err(KeyError::new("wrap", format!("`wrap` has {number}; it is 1 or 0 for each dimension, as 1x1x0")))
-        }
-        None => Ok(numbers.into_iter().map(|number| number == 1).collect()),
     }
 }
 

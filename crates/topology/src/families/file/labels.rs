@@ -11,7 +11,6 @@ use std::sync::Arc;
 use units::{NodeId, RouterId};
 
 use super::{FileTopology, MAX_FILE_ROUTERS, Recognised, router};
-use crate::families::torus::wraps_of;
 use crate::network::Topology;
 use crate::shorthand::{Settings, short};
 use crate::views::{Grid, Groups, Levels};
@@ -57,7 +56,7 @@ impl Labels {
         let sizes = settings.numbers("sizes").map_err(|error| error.message)?;
         let wraps = match settings.text("wrap") {
             None => vec![false; sizes.len()],
-            Some(_) => settings.numbers("wrap").and_then(wraps_of).map_err(|error| error.message)?,
+            Some(_) => settings.truths("wrap").map_err(|error| error.message)?,
         };
         if wraps.len() != sizes.len() {
             return Err(format!("`wrap` has {} numbers for {} sizes", wraps.len(), sizes.len()));
