@@ -129,10 +129,15 @@ fn bounds(range: &str) -> Vec<f64> {
     range.split(' ').filter_map(|word| word.parse().ok()).collect()
 }
 
+/// Type of a key's value, apart from the table that it may be instead.
+fn without_table(key: &KeyDoc) -> &str {
+    key.value.strip_suffix(" or table of number").unwrap_or(&key.value)
+}
+
 pub fn right_value(key: &KeyDoc) -> Value {
     let range = key.range.as_deref().map(bounds).unwrap_or_default();
     let number = range.first().map_or(4, |&min| min as i64);
-    match key.value.as_str() {
+    match without_table(key) {
         // What happens in a period takes less than one.
         "time" if key.key == "period" => "1 us".into(),
         "time" => "20 ns".into(),
@@ -161,7 +166,7 @@ pub fn right_value(key: &KeyDoc) -> Value {
 fn wrong_types(key: &KeyDoc) -> Vec<Value> {
     let text = Value::from("no such word or number");
     let (whole, fraction, boolean) = (Value::from(7), Value::from(1.5), Value::from(true));
-    let mut wrong = match key.value.as_str() {
+    let mut wrong = match without_table(key) {
         "string" => vec![whole, fraction, boolean],
         "whole number" => vec![text, fraction, boolean],
         "number" => vec![text, boolean],
@@ -173,7 +178,9 @@ fn wrong_types(key: &KeyDoc) -> Vec<Value> {
     if !key.value.contains("list of") {
         wrong.push(vec![Value::from(1)].into());
     }
-    wrong.push(Value::Table(Table::new()));
+    if without_table(key) == key.value {
+        wrong.push(Value::Table(Table::new()));
+    }
     wrong.push(Value::Datetime("2024-01-01".parse().unwrap()));
     wrong
 }
@@ -233,7 +240,7 @@ fn numbers(range: &str, min: Option<f64>, max: Option<f64>) -> impl Iterator<Ite
 fn outside(key: &KeyDoc, range: &str) -> Vec<Value> {
     let bounds = bounds(range);
     let (min, max) = (bounds.first().copied(), bounds.get(1).copied());
-    match key.value.as_str() {
+    match without_table(key) {
         "whole number" => whole_numbers(min, max),
         "list of whole number" => whole_numbers(min, max).into_iter().map(|value| vec![value].into()).collect(),
         "list of list of whole number" => {
