@@ -98,6 +98,7 @@ fn each_bad_line_is_one_error_with_its_number() {
         ("link 0 1 a.b", "`a.b` is no class"),
         ("link 0 1 x2 x3", "`x2` is no class"),
         ("link 0 1 x0", "`x0` is not a count"),
+        ("link 0 1 x-2", "`x-2` is not a count"),
         ("node 0 x65536", "`x65536` is not a count"),
         ("node 0 x1y", "`x1y` is not a count"),
         ("node 1 x65535", "router 1 has more than 65535 ports"),

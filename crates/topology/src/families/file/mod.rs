@@ -299,9 +299,9 @@ fn router(word: &str) -> Result<RouterId, String> {
     number.ok_or_else(|| format!("`{}` is not the number of a router, from 0 to {below}", short(word)))
 }
 
-/// Returns whether a word is meant as a count: `x` and a digit.
+/// Returns whether a word is meant as a count: `x` and the begin of a number.
 fn is_count(word: &str) -> bool {
-    word.strip_prefix('x').is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
+    word.strip_prefix('x').is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)))
 }
 
 fn count(word: &str) -> Result<u32, String> {
