@@ -49,16 +49,17 @@ impl Experiment {
     fn watched<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        (index, progress): (usize, &sim::Progress),
-        work: impl FnOnce(&sim::Experiment, &Point) -> T + Send + 'static,
+        (index, progress): (usize, Option<&Progress>),
+        work: impl FnOnce(&sim::Experiment, &Point, &sim::Progress) -> T + Send + 'static,
     ) -> PyResult<T> {
         let point = self.point(index)?;
+        let progress = progress.map_or_else(sim::Progress::new, |progress| progress.inner.clone());
         if !self.called.is_empty() {
             // The Python code of programs that are called back runs on the calling thread, which outlives it.
-            return Ok(py.detach(|| work(&self.inner, point)));
+            return Ok(py.detach(|| work(&self.inner, point, &progress)));
         }
-        let inner = Arc::clone(&self.inner);
-        watched(py, progress, move || work(&inner, &inner.points()[index]))
+        let (inner, own) = (Arc::clone(&self.inner), progress.clone());
+        watched(py, &progress, move || work(&inner, &inner.points()[index], &own))
     }
 }
 
@@ -132,33 +133,28 @@ impl Experiment {
         if !complete {
             return Ok(self.inner.resolved(self.point(point)?));
         }
-        let found = self.watched(py, (point, &sim::Progress::new()), sim::completed)?;
+        let found = self.watched(py, (point, None), |experiment, point, _| sim::completed(experiment, point))?;
         Ok(found.spec.to_toml())
     }
 
     /// The keys of a point that are left out and follow from its network.
     fn derived_keys(&self, py: Python<'_>, point: usize) -> PyResult<Vec<String>> {
-        Ok(self.watched(py, (point, &sim::Progress::new()), sim::completed)?.keys)
+        Ok(self.watched(py, (point, None), |experiment, point, _| sim::completed(experiment, point))?.keys)
     }
 
     /// Builds a point and proves it free of deadlock, without simulating it, on `threads` threads; 0 stands for the
     /// number of processors.
     #[pyo3(signature = (point, progress = None, threads = 0))]
     fn validate(&self, py: Python<'_>, point: usize, progress: Option<&Progress>, threads: usize) -> PyResult<()> {
-        let progress = progress.map_or_else(sim::Progress::new, |progress| progress.inner.clone());
-        let own = progress.clone();
-        let work = move |experiment: &sim::Experiment, point: &Point| {
-            workers::limited(threads, || sim::validate_point(experiment, point, &own))
+        let work = move |experiment: &sim::Experiment, point: &Point, progress: &sim::Progress| {
+            workers::limited(threads, || sim::validate_point(experiment, point, progress))
         };
-        self.watched(py, (point, &progress), work)?.map_err(|error| unfinished(&error))
+        self.watched(py, (point, progress), work)?.map_err(|error| unfinished(&error))
     }
 
     /// JSON: sizes, cost and deadlock freedom of a point.
     fn check(&self, py: Python<'_>, point: usize) -> PyResult<String> {
-        let progress = sim::Progress::new();
-        let own = progress.clone();
-        let work = move |experiment: &sim::Experiment, point: &Point| sim::check_point(experiment, point, &own);
-        let check = self.watched(py, (point, &progress), work)?.map_err(|error| unfinished(&error))?;
+        let check = self.watched(py, (point, None), sim::check_point)?.map_err(|error| unfinished(&error))?;
         Ok(json!(check).to_string())
     }
 
@@ -191,11 +187,7 @@ impl Experiment {
         point: usize,
         progress: Option<&Progress>,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let progress = progress.map_or_else(sim::Progress::new, |progress| progress.inner.clone());
-        let own = progress.clone();
-        let work = move |experiment: &sim::Experiment, point: &Point| sim::analyze_point(experiment, point, &own);
-        let analysis = self.watched(py, (point, &progress), work)?;
-        let analysis = analysis.map_err(|error| wrong(&error))?;
+        let analysis = self.watched(py, (point, progress), sim::analyze_point)?.map_err(|error| wrong(&error))?;
         Ok((json!(analysis).to_string(), doubles(py, &analysis.channel_loads)))
     }
 
@@ -207,17 +199,15 @@ impl Experiment {
         point: usize,
         progress: Option<&Progress>,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let progress = progress.map_or_else(sim::Progress::new, |progress| progress.inner.clone());
-        let own = progress.clone();
-        let work = move |experiment: &sim::Experiment, point: &Point| sim::worst_case_of_point(experiment, point, &own);
-        let found = self.watched(py, (point, &progress), work)?.map_err(|error| wrong(&error))?;
+        let found = self.watched(py, (point, progress), sim::worst_case_of_point)?.map_err(|error| wrong(&error))?;
         Ok((json!(found).to_string(), numbers(py, found.to.iter().map(|node| node.0), u32::to_ne_bytes)))
     }
 
     /// The load of each channel of `Topology.channel_table` by job, as a fraction of the channel's bandwidth per unit
     /// of the load that the job offers, as 64-bit floats.
     fn job_loads<'py>(&self, py: Python<'py>, point: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let loads = self.watched(py, (point, &sim::Progress::new()), sim::job_loads_of_point)?;
+        let loads =
+            self.watched(py, (point, None), |experiment, point, _| sim::job_loads_of_point(experiment, point))?;
         let loads = loads.map_err(|error| wrong(&error))?;
         Ok(loads.iter().map(|own| doubles(py, own)).collect())
     }
@@ -234,10 +224,10 @@ impl Experiment {
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
         let options = RunOptions { threads: threads.max(1), progress: progress.inner.clone(), ..RunOptions::default() };
         let result = if self.called.is_empty() {
-            let work = move |experiment: &sim::Experiment, point: &Point| {
+            let work = move |experiment: &sim::Experiment, point: &Point, _: &sim::Progress| {
                 workers::limited(threads, || sim::run_point(experiment, point, &options))
             };
-            self.watched(py, (point, &progress.inner), work)?
+            self.watched(py, (point, Some(progress)), work)?
         } else {
             let point = self.point(point)?;
             let run = self.called.begin(py)?;
