@@ -71,7 +71,7 @@ pub(crate) fn mean_routers(system: &System, seed: u64, followed: &Followed<'_>) 
             if let Some(paths) = weighed {
                 let seen = times(match paths[0].probe {
                     Probe::Channel(probed) => probed,
-                    Probe::First | Probe::Next | Probe::Path => channel,
+                    Probe::First | Probe::Ahead | Probe::Next | Probe::Path => channel,
                 });
                 share = share.max(detoured(paths, queue) * seen / (seen + DETOURS_AT));
             }

@@ -176,6 +176,8 @@ pub struct Fabric {
     /// Random streams of the routers.
     streams: Vec<Stream>,
     pub(crate) work: WorkLists,
+    /// By output and class of virtual channels (`Params::vc_shift`), the bytes that wait. Empty: not counted.
+    waiting: Vec<u64>,
     /// Congestion of the output channels of all routers at the last snapshot, if the routing takes snapshots.
     snapshot: Arc<Vec<u64>>,
     /// Context of the worker, while this partition is being run.
@@ -203,13 +205,14 @@ impl Fabric {
 
     /// Returns whether the network is plain. A plain network has none of these: routers with more ports than a word has
     /// bits, more credit counters for a channel than lie with it, space that is freed late, reserved credit, stations,
-    /// several jobs, pacers. The steps of an instant are compiled twice: for plain networks they test for none of these
-    /// ([`Profile`]).
+    /// several jobs, pacers, bytes counted by class of virtual channels. The steps of an instant are compiled twice: for
+    /// plain networks they test for none of these ([`Profile`]).
     pub(crate) fn is_plain(&self) -> bool {
         let has_jobs = self.uses.are_by_job() || self.reports.is_some();
         let has_extras = self.reservations.is_some() || !self.stations.is_empty() || has_jobs;
         let frees_early = self.params.frees_at_head && self.tails.is_none();
-        self.params.words == 1 && self.credits.far.is_empty() && frees_early && !has_extras
+        let is_simple = frees_early && !has_extras && self.waiting.is_empty();
+        self.params.words == 1 && self.credits.far.is_empty() && is_simple
     }
 
     /// Returns the number of the first port of the router that has `port`.

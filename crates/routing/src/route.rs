@@ -82,6 +82,9 @@ pub struct PathOption {
 pub enum Probe {
     /// First channel, as of now.
     First,
+    /// First channel, as of now, without the packets on other classes of virtual channels whose far end is full: they
+    /// do not hold this packet up.
+    Ahead,
     /// One channel, as of the last snapshot.
     Channel(ChannelId),
     /// First two channels: the first as of now, the second as of the last snapshot (`Routing::congestion_behind`).
@@ -245,6 +248,11 @@ pub trait Routing: Debug + Send + Sync {
     fn congestion_behind(&self, _first: (RouterId, PortId), _hop: &Hop, _snapshot: &[u64]) -> u64 {
         0
     }
+    /// Returns whether routers count the bytes that wait for a port by class of virtual channels: see `Probe::Ahead`.
+    fn reads_classes(&self) -> bool {
+        false
+    }
+
     /// Returns the period of the snapshots of all channels' congestion that a `Probe` reads. `None`: nothing reads them.
     fn snapshot_period(&self) -> Option<Time> {
         None

@@ -78,6 +78,7 @@ impl Fabric {
             pool: Pool::new(),
             wheel: Wheel::new(plan.horizon()),
             inputs,
+            waiting: vec![0; if plan.routing.reads_classes() { outputs.len() << plan.vc_shift } else { 0 }],
             snapshot: Arc::default(),
             context: WorkerContext::default(),
             routers,

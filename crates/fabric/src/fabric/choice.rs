@@ -35,7 +35,16 @@ impl Fabric {
             (out, class) = self.choose_output::<P>(chosen, &route, Hop { state: before, ..hop });
         }
         (arrival.bytes, arrival.class, arrival.out) = (bytes, class, out);
-        self.outputs[base as usize + usize::from(out)].queued += u64::from(bytes);
+        self.wait::<P>(base as usize + usize::from(out), class, bytes);
+    }
+
+    /// Counts a packet as waiting for an output.
+    #[inline(always)]
+    pub(super) fn wait<P: Profile>(&mut self, output: usize, class: u8, bytes: u32) {
+        self.outputs[output].queued += u64::from(bytes);
+        if !P::PLAIN && !self.waiting.is_empty() {
+            self.waiting[output << self.params.vc_shift | usize::from(class)] += u64::from(bytes);
+        }
     }
 
     /// Returns the class of virtual channels on which a packet has come by a port of a router whose first port is
@@ -105,13 +114,17 @@ impl Fabric {
         let route = self.routing.take(arrival.id, (number, option.state), &mut hop);
         let (router, base) = (arrival.router as usize, arrival.base as usize);
         let out = if route.count == 1 { route.first().0 } else { self.choose(router, base, &route) };
-        debug_assert!(option.probe == Probe::First || !self.snapshot.is_empty(), "no snapshot has been taken");
+        debug_assert!(
+            matches!(option.probe, Probe::First | Probe::Ahead) || !self.snapshot.is_empty(),
+            "no snapshot has been taken"
+        );
         let (first, channels) = (base + usize::from(out), u64::from(option.channels));
         let congestion = match option.probe {
             Probe::Channel(channel) => {
                 self.snapshot.get(channel.index()).copied().unwrap_or(0).saturating_mul(channels)
             }
             Probe::First => self.occupancy(first).saturating_mul(channels),
+            Probe::Ahead => self.occupancy_ahead(first, route.vc_class).saturating_mul(channels),
             Probe::Next | Probe::Path => {
                 let behind = self.routing.congestion_behind((arrival.id, PortId(out)), &hop, &self.snapshot);
                 let times = if option.probe == Probe::Next { channels } else { 1 };
@@ -127,7 +140,22 @@ impl Fabric {
     /// bytes for which its far end has no room any more, on all virtual channels.
     fn occupancy(&self, output: usize) -> u64 {
         let port = &self.outputs[output];
-        port.queued + self.credits_taken(output, self.plan.vcs_on(port.class))
+        port.queued + self.credits_taken(output, 0..self.plan.vcs_on(port.class))
+    }
+
+    /// Returns the congestion of a channel for a packet on a class of virtual channels: that of the class and of all
+    /// classes with room for a packet at their far end.
+    fn occupancy_ahead(&self, output: usize, own: VcClass) -> u64 {
+        let of_class = self.vcs_per_class(output);
+        let depth = u64::from(self.plan.buffer_bytes(self.outputs[output].class)) * u64::from(of_class);
+        let counted = |class: u8| {
+            let taken = self.credits_taken(output, class * of_class..(class + 1) * of_class);
+            let is_full = depth.saturating_sub(taken) < u64::from(self.params.full_bytes);
+            let waiting = self.waiting[output << self.params.vc_shift | usize::from(class)];
+            if is_full && class != own.0 { 0 } else { waiting + taken }
+        };
+        let vcs = self.plan.vcs_on(self.outputs[output].class);
+        (0..vcs / of_class).map(counted).sum()
     }
 
     /// Writes the congestion of the output channels of this partition, by channel of the whole network.

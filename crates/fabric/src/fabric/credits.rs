@@ -1,5 +1,7 @@
 //! Credit counters of outputs, and the one place where buffer space is freed and its credit is returned.
 
+use std::ops::Range;
+
 use engine::{Event, Stream};
 use routing::{Choice, Hop, Route};
 use topology::{ChannelSource, Endpoint};
@@ -435,10 +437,10 @@ impl Fabric {
         }
     }
 
-    /// Returns the credits, in bytes, that packets on the link and at its far end hold on the first `vcs` virtual
-    /// channels of an output.
-    pub(super) fn credits_taken(&self, output: usize, vcs: u8) -> u64 {
+    /// Returns the credits, in bytes, that packets on the link and at its far end hold on some virtual channels
+    /// of an output.
+    pub(super) fn credits_taken(&self, output: usize, vcs: Range<u8>) -> u64 {
         let depth = i64::from(self.plan.buffer_bytes(self.outputs[output].class));
-        (0..u32::from(vcs)).map(|vc| (depth - i64::from(self.credit(output, vc))) as u64).sum()
+        vcs.map(|vc| (depth - i64::from(self.credit(output, vc.into()))) as u64).sum()
     }
 }

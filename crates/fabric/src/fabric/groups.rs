@@ -109,7 +109,7 @@ impl Fabric {
                 units.comes(unit, now);
             }
             self.pool[copy].leave_by(out, class);
-            self.outputs[arrival.base as usize + usize::from(out)].queued += u64::from(bytes);
+            self.wait::<General>(arrival.base as usize + usize::from(out), class, bytes);
             into.push(Arrival { packet: copy, out, class, bytes, ..*arrival });
         }
         if branches.len() > 1 {

@@ -61,6 +61,10 @@ impl Fabric {
         if !P::PLAIN && self.reservations.is_some() {
             self.release_reservation(output, packet);
         }
+        if !P::PLAIN && WAITED && !self.waiting.is_empty() {
+            let class = vc / self.vcs_per_class(output);
+            self.waiting[output << self.params.vc_shift | usize::from(class)] -= u64::from(bytes);
+        }
         let port = &mut self.outputs[output];
         let class = &self.classes[port.class.0 as usize];
         let mut time = if bytes == self.params.full_bytes {

@@ -12,6 +12,7 @@ use units::{PortId, VcClass};
 use super::reservations::OpenPort;
 use super::sets::Sets;
 use super::{Arrival, Copies, Fabric};
+use crate::profile::General;
 use crate::target::Member;
 
 /// Member of a set, with its output and class.
@@ -106,7 +107,7 @@ impl Fabric {
         place.leave_by(out, class);
         let bytes = place.bytes;
         let output = arrival.base as usize + usize::from(out);
-        self.outputs[output].queued += u64::from(bytes);
+        self.wait::<General>(output, class, bytes);
         if let Some(reservations) = &mut self.reservations {
             // One packet needs one reservation.
             let reserved = group.iter().filter(|branch| branch.reserved).count() as u32;

@@ -66,7 +66,7 @@ impl Routing for PlanesRouting {
         let first = at.0 / self.routers * self.channels;
         let here = |probe| match probe {
             Probe::Channel(ChannelId(channel)) => Probe::Channel(ChannelId(channel + first)),
-            Probe::First | Probe::Next | Probe::Path => probe,
+            Probe::First | Probe::Ahead | Probe::Next | Probe::Path => probe,
         };
         let option = self.plane.candidate(self.within(at), hop, number)?;
         Some(PathOption { probe: here(option.probe), ..option })
@@ -91,6 +91,10 @@ impl Routing for PlanesRouting {
 
     fn adaptive_class(&self) -> Option<VcClass> {
         self.plane.adaptive_class()
+    }
+
+    fn reads_classes(&self) -> bool {
+        self.plane.reads_classes()
     }
 
     fn snapshot_period(&self) -> Option<Time> {

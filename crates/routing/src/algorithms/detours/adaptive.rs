@@ -15,7 +15,10 @@
 //!
 //! Model choices: the congestion of a port is the bytes that wait in the router for it, plus the occupied buffer space
 //! beyond it, over all its virtual channels. A packet whose destination is in its source's group goes directly, unless
-//! intra-group traffic may take detours. Without groups, PAR could decide at every router of the direct path, which
+//! intra-group traffic may take detours. With `queues = "ahead"`, UGAL-L and PAR leave out the packets on other classes
+//! of virtual channels whose far end is full, since these do not hold a packet up. They matter where direct paths and
+//! detours leave by the same ports, as from the leaves of a dragonfly+. (Kim et al. 2008 compare the queues of virtual
+//! channels for the same reason: UGAL-L_VC.) Without groups, PAR could decide at every router of the direct path, which
 //! would need a class of virtual channels for each. The second router is the first that sees the queues of another
 //! router's ports, which is the gain over UGAL-L.
 
@@ -40,6 +43,16 @@ pub enum DetourKind {
     Node,
     /// By a random group, as in `valiant-group`. Dragonflies only.
     Group,
+}
+
+/// Packets that count as the congestion of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Queues {
+    /// All.
+    Port,
+    /// Those ahead of the packet: on its class of virtual channels, and on classes whose far end has room.
+    Ahead,
 }
 
 /// Default of `threshold`, in packets times channels: large enough that single packets in the way, which say nothing
@@ -90,6 +103,7 @@ macro_rules! choosing_spec {
                     (self.exclude_source_group, self.exclude_destination_group, self.intra_group);
                 Options {
                     detour: self.detour,
+                    queues: None,
                     bias: Bias::Even(self.threshold),
                     paths: (1, 1),
                     group: ValiantGroupSpec {
@@ -112,7 +126,12 @@ macro_rules! choosing_spec {
 
 choosing_spec! {
     /// All topologies but trees: directly or by a detour, by the queues of the source's router (UGAL-L).
-    UgalLSpec {}
+    UgalLSpec {
+        /// Packets that count as the congestion of a port. Default: `ahead` if some
+        /// routers have no nodes, as in a dragonfly+, else `port`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        queues: Option<Queues> = None,
+    }
 }
 
 choosing_spec! {
@@ -127,13 +146,20 @@ choosing_spec! {
 
 choosing_spec! {
     /// All topologies but trees: as ugal-l, decided again on the direct path (progressive adaptive routing).
-    ParSpec {}
+    ParSpec {
+        /// Packets that count as the congestion of a port. Default: `ahead` if some
+        /// routers have no nodes, as in a dragonfly+, else `port`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        queues: Option<Queues> = None,
+    }
 }
 
 /// Keys that all adaptive routings have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
     pub detour: DetourKind,
+    /// Default: by the topology.
+    pub queues: Option<Queues>,
     pub bias: Bias,
     /// Numbers of direct paths and of detours that are weighed.
     pub paths: (u16, u16),
@@ -178,6 +204,7 @@ struct Choosing<D> {
     kind: &'static str,
     sight: Sight,
     detours: D,
+    queues: Queues,
     bias: Bias,
     /// Numbers of direct paths and of detours that are weighed.
     paths: (u16, u16),
@@ -192,7 +219,7 @@ impl UgalLSpec {
     /// If a table would be larger than 1 GiB. Without groups: if a key speaks of groups, if routers cannot reach one
     /// another, or if more than 64 classes of virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
-        self.options().build("ugal-l", Sight::Router, topology)
+        Options { queues: self.queues, ..self.options() }.build("ugal-l", Sight::Router, topology)
     }
 }
 
@@ -217,7 +244,7 @@ impl ParSpec {
     /// If a table would be larger than 1 GiB. Without groups: if a key speaks of groups, if routers cannot reach one
     /// another, or if more than 64 classes of virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
-        self.options().build("par", Sight::Progressive, topology)
+        Options { queues: self.queues, ..self.options() }.build("par", Sight::Progressive, topology)
     }
 }
 
@@ -232,12 +259,14 @@ impl Options {
         let progressive = sight == Sight::Progressive;
         let Some(groups) = topology.views().groups else {
             self.rule().refuse_without_groups(topology)?;
-            let detours = RouterDetours::new(topology, (kind, self.rule()), progressive)?;
+            let detours = RouterDetours::new(topology, (kind, self.rule()), progressive)?.separated(topology, kind)?;
             let direct = RouterDetours::without_waypoints(Arc::clone(detours.paths()), self.rule());
             let other = detours.decided_once();
             let options: Vec<Arc<dyn Routing>> =
                 vec![Arc::new(Valiant::new("shortest-path", direct)), Arc::new(Valiant::new("valiant-node", other))];
-            return Ok(Arc::new(Choosing { kind, sight, detours, bias, paths, options }));
+            let fitting = if detours.are_separated() { Queues::Ahead } else { Queues::Port };
+            let queues = self.queues.unwrap_or(fitting);
+            return Ok(Arc::new(Choosing { kind, sight, detours, queues, bias, paths, options }));
         };
         let detour: Arc<dyn Routing> = match self.detour {
             DetourKind::Group => self.group.build(groups)?,
@@ -245,7 +274,8 @@ impl Options {
         };
         let detours = GroupDetours::new(groups, self.rule(), u8::from(progressive))?;
         let options = vec![Arc::new(MinimalSpec {}.build(groups)?) as Arc<dyn Routing>, detour];
-        Ok(Arc::new(Choosing { kind, sight, detours, bias, paths, options }))
+        let queues = self.queues.unwrap_or(Queues::Port);
+        Ok(Arc::new(Choosing { kind, sight, detours, queues, bias, paths, options }))
     }
 }
 
@@ -320,6 +350,7 @@ impl<D: Detours> Routing for Choosing<D> {
         let probe = match self.sight {
             Sight::Snapshot { .. } => self.detours.probes(at, waypoint, hop.dst)[index],
             Sight::Neighbours { .. } => Probe::Next,
+            Sight::Router | Sight::Progressive if self.queues == Queues::Ahead => Probe::Ahead,
             Sight::Router | Sight::Progressive => Probe::First,
         };
         let bias = match self.bias {
@@ -352,6 +383,10 @@ impl<D: Detours> Routing for Choosing<D> {
         // The ports of another direct path are those of the first.
         let has_several = || self.detours.route(at, &mut Hop { state, ..*hop }).count > 1;
         (number == 0 || has_several()).then_some(state)
+    }
+
+    fn reads_classes(&self) -> bool {
+        self.queues == Queues::Ahead && matches!(self.sight, Sight::Router | Sight::Progressive)
     }
 
     fn snapshot_period(&self) -> Option<Time> {

@@ -13,6 +13,9 @@
 //! | on the direct path, and behind the waypoint | 0 to C - 1 |
 //! | on their way to the waypoint | C to 2C - 1 |
 //! | on the first hop of a direct path that the next router may still leave (`par`) | 2C |
+//!
+//! If some routers have no nodes, as the spines of a dragonfly+, packets of adaptive routings have C more classes behind
+//! the waypoint (`RouterDetours::separated`).
 
 mod adaptive;
 mod loads;
@@ -29,7 +32,7 @@ use topology::{ChannelClass, Topology, View};
 use units::{ChannelId, Draw, NodeId, PortId, RouterId};
 
 use crate::{Hop, Probe, Representative, Route, RouteState, RouterTraffic};
-pub use adaptive::{DetourKind, ParSpec, UgalGSpec, UgalLSpec};
+pub use adaptive::{DetourKind, ParSpec, Queues, UgalGSpec, UgalLSpec};
 pub(super) use memory::{Memory, Phase};
 pub use polarized::PolarizedSpec;
 use routers::RouterDetours;

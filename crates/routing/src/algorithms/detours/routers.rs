@@ -25,6 +25,8 @@ pub(super) struct RouterDetours {
     upper: u8,
     /// Class of the first hop of a packet that may leave the direct path at the next router. 0: no packet may.
     top: u8,
+    /// First class of packets behind their waypoint, if it is not that of direct paths. 0: it is.
+    behind: u8,
     classes: u8,
 }
 
@@ -52,23 +54,35 @@ impl RouterDetours {
         // A single router with nodes has no packet for another.
         let draws = paths.targets() > rule.exclusions().max(1);
         let all = if draws { lower + paths.classes_from(progressive) + u32::from(progressive) } else { lower };
-        if all > MAX_CLASSES {
-            let message = format!(
-                "{kind} needs {all} classes of virtual channels on this {}, whose paths have up to {} hops; at most \
-                 {MAX_CLASSES} are allowed",
-                topology.kind(),
-                paths.longest
-            );
-            return Err(KeyError::new("kind", message));
-        }
+        check_classes(all, (kind, topology.kind()), &paths)?;
         let top = if draws && progressive { all as u8 - 1 } else { 0 };
-        Ok(Self { paths, rule, draws, upper: lower as u8, top, classes: all as u8 })
+        Ok(Self { paths, rule, draws, upper: lower as u8, top, behind: 0, classes: all as u8 })
+    }
+
+    /// Gives packets behind their waypoint separate classes, if some routers have no nodes. Those routers cannot send
+    /// other packets by a detour, so that packets on a congested direct path fill them up to the routers with nodes.
+    /// If the others used the same classes, they would wait behind these.
+    ///
+    /// # Errors
+    /// If more than 64 classes of virtual channels were needed.
+    pub fn separated(self, topology: &dyn Topology, kind: &str) -> Result<Self, KeyError> {
+        if !self.draws || self.paths.targets() == topology.routers() {
+            return Ok(self);
+        }
+        let all = u32::from(self.classes) + self.paths.classes_from(false);
+        check_classes(all, (kind, topology.kind()), &self.paths)?;
+        Ok(Self { behind: self.classes, classes: all as u8, ..self })
+    }
+
+    /// Returns whether packets behind their waypoint have separate classes.
+    pub fn are_separated(&self) -> bool {
+        self.behind != 0
     }
 
     /// Returns direct paths without detours.
     pub fn without_waypoints(paths: Arc<DirectPaths>, rule: Rule) -> Self {
         let classes = paths.classes_from(false) as u8;
-        Self { paths, rule, draws: false, upper: classes, top: 0, classes }
+        Self { paths, rule, draws: false, upper: classes, top: 0, behind: 0, classes }
     }
 
     /// Returns the direct paths.
@@ -95,6 +109,19 @@ impl RouterDetours {
         let (target, port) = self.paths.home(dst);
         if self.paths.router(target) == at { Route::only(port, VcClass(0)) } else { self.paths.toward(at, target) }
     }
+}
+
+/// Checks a number of classes of virtual channels that a routing on a topology, both by their kinds, needs.
+fn check_classes(all: u32, (routing, topology): (&str, &str), paths: &DirectPaths) -> Result<(), KeyError> {
+    if all <= MAX_CLASSES {
+        return Ok(());
+    }
+    let message = format!(
+        "{routing} needs {all} classes of virtual channels on this {topology}, whose paths have up to {} hops; at most \
+         {MAX_CLASSES} are allowed",
+        paths.longest
+    );
+    Err(KeyError::new("kind", message))
 }
 
 impl Detours for RouterDetours {
@@ -150,7 +177,8 @@ impl Detours for RouterDetours {
     }
 
     fn behind_waypoint(&self) -> Memory {
-        Memory::default()
+        // Any state but that of packets on direct paths.
+        if self.behind == 0 { Memory::default() } else { Memory::new(Phase::Direct, 0, (1, 0)) }
     }
 
     #[inline]
@@ -175,6 +203,14 @@ impl Detours for RouterDetours {
             Phase::Decided => {
                 let mut route = self.to_node(at, hop.dst);
                 route.vc_class.0 = self.top;
+                route
+            }
+            Phase::Direct | Phase::Detour if self.behind != 0 && memory != Memory::default() => {
+                hop.state = self.behind_waypoint().state();
+                let mut route = self.to_node(at, hop.dst);
+                if !self.is_home(at, hop.dst) {
+                    route.vc_class.0 += self.behind;
+                }
                 route
             }
             Phase::Direct | Phase::Detour | Phase::Open => {

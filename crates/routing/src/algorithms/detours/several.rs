@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use topology::Topology;
 use units::{KeyError, Time};
 
-use super::adaptive::{Bias, DetourKind, Options, REFRESH, Sight, THRESHOLD};
+use super::adaptive::{Bias, DetourKind, Options, Queues, REFRESH, Sight, THRESHOLD};
 use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
 use crate::Routing;
 
@@ -153,5 +153,5 @@ fn options(detour: DetourKind, bias: Bias, (minimal, nonminimal, most): (u16, u1
         }
     }
     let (group, node) = (ValiantGroupSpec::default(), ValiantNodeSpec::default());
-    Ok(Options { detour, bias, paths: (minimal, nonminimal), group, node })
+    Ok(Options { detour, queues: Some(Queues::Port), bias, paths: (minimal, nonminimal), group, node })
 }
