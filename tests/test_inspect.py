@@ -179,6 +179,21 @@ load = 0.1
 """
 
 
+def test_pairings_print_the_effective_bisection_bandwidth(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches an interval that is lost, other numbers in Python, pairings that no seed draws, and a flat network."""
+    (tmp_path / "dragonfly.toml").write_text(DRAGONFLY)
+    ran = cutthrough("analyze", tmp_path / "dragonfly.toml", "--pairings", 20)
+    assert (ran.status, "Effective bisection bandwidth (20 random pairings, minimal): 0." in ran.out) == (0, True)
+    (analysis,) = ct.analyze(tmp_path / "dragonfly.toml")
+    found = analysis.effective_bisection(20)
+    assert f"{found['mean']:.4f} ± {found['half_width']:.4f}" in ran.out
+    assert found["least_flow"] <= found["least"] <= found["mean"] < 1
+    (other,) = ct.analyze(tmp_path / "dragonfly.toml", set={"seed": 2})
+    assert other.effective_bisection(20) != found == analysis.effective_bisection(20)
+    with pytest.raises(ct.ExperimentError, match="at least one pairing"):
+        analysis.effective_bisection(0)
+
+
 def test_the_worst_permutation_is_a_pattern_with_the_bound_that_is_claimed(
     cutthrough: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -114,6 +114,8 @@ class Experiment:
 
         The partners are 32-bit numbers. Raises ExperimentError.
         """
+    def effective_bisection(self, point: int, pairings: int, progress: Progress | None = None) -> str:
+        """JSON: the effective bisection bandwidth of a point's network over random pairings. Raises ExperimentError."""
     def job_loads(self, point: int) -> list[bytes]:
         """The channel loads of each job of a point, as `analyze` has them, per unit of the load that the job offers.
 

@@ -174,6 +174,27 @@ class Analysis(dict[str, Any]):
         experiment, index = self._place
         return WorstCase(*experiment.worst_case(index, progress))
 
+    def effective_bisection(self, pairings: int = 100) -> dict[str, Any]:
+        """Computes the bandwidth that a node gets on average if all nodes exchange data in random pairs.
+
+        Args:
+            pairings: Number of random pairings, at least 1.
+
+        Returns:
+            `mean`, the half-width of its 95 % confidence interval over pairings (`half_width`), the smallest mean of a
+            pairing (`least`) and the smallest bandwidth of a flow (`least_flow`), all as shares of an injection link's
+            bandwidth; the `routing` whose paths are followed, and whether it is `exact`.
+
+        Raises:
+            ExperimentError: The network has no channels or one node, or `pairings` is 0.
+        """
+        return self._effective_bisection(pairings)
+
+    def _effective_bisection(self, pairings: int, progress: _core.Progress | None = None) -> dict[str, Any]:
+        experiment, index = self._place
+        found: dict[str, Any] = json.loads(experiment.effective_bisection(index, pairings, progress))
+        return found
+
     def plot(self) -> Figure:
         """Draws heat maps of the channels' loads."""
         import cutthrough.plots as plots
@@ -297,6 +318,14 @@ def analyze_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None 
 def worst_cases(analyses: Sequence[Analysis], watcher: sweeps.Watcher | None = None) -> list[WorstCase]:
     """Searches the worst permutation of each analysis; notifies a watcher about ten times a second."""
     return _watched([analysis._worst_case for analysis in analyses], watcher, "searching")
+
+
+def effective_bisections(
+    analyses: Sequence[Analysis], pairings: int, watcher: sweeps.Watcher | None = None
+) -> list[dict[str, Any]]:
+    """Computes the effective bisection bandwidth of each analysis; notifies a watcher about ten times a second."""
+    calls = [functools.partial(analysis._effective_bisection, pairings) for analysis in analyses]
+    return _watched(calls, watcher, "pairing")
 
 
 def _watched(

@@ -5,6 +5,7 @@ mod analysis;
 mod credit_bound;
 mod design;
 mod detours;
+mod effective_bisection;
 mod effort;
 mod idle_paths;
 mod loads;
@@ -21,6 +22,7 @@ pub use analysis::{
     Analysis, BindingChannel, CALLED_BACK, Check, ClassLoads, analyze, analyze_with, check, describe, job_loads, notes,
 };
 pub use design::{CableCount, CableLengths, CostSums, Design, SwitchCount};
+pub use effective_bisection::{EffectiveBisection, effective_bisection};
 pub use loads::{LoadsKind, loads};
 pub use router_memory::{BufferSpan, RouterMemory};
 pub use upgrade::{CableUpgrade, ClassUpgrade, Upgrades};

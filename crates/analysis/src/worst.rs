@@ -1,6 +1,8 @@
 //! Worst permutation of a system's network, whatever the traffic of its jobs.
 
-use routing::{WorstPermutationError, channel_name, worst_permutation};
+use std::sync::Arc;
+
+use routing::{Routing, WorstPermutationError, channel_name, worst_permutation};
 use serde::Serialize;
 use units::{KeyError, NodeId};
 
@@ -39,14 +41,9 @@ pub struct WorstCase {
 /// If the network has no channels, if flows take too many paths, if the routing breaks its contract, and if cancelled.
 pub fn worst_case(system: &System, progress: &Progress) -> Result<WorstCase, KeyError> {
     let network = &system.network;
-    if !network.has(Feature::Routes) {
-        let key = if network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
-        return Err(KeyError::new(key, model::NO_CHANNELS));
-    }
-    let options = network.routing.options();
-    let routing = options.first().unwrap_or(&network.routing);
+    let routing = routing_of(system)?;
     let report = |part| progress.analyzed(part);
-    let found = worst_permutation(&*network.topology, &**routing, &|channel| capacity(system, channel), &report);
+    let found = worst_permutation(&*network.topology, &*routing, &|channel| capacity(system, channel), &report);
     let found = found.map_err(|error: WorstPermutationError| KeyError::new("routing", error.to_string()))?;
     let names = network.topology.class_names();
     let numbering = network.plan.channels();
@@ -61,4 +58,18 @@ pub fn worst_case(system: &System, progress: &Progress) -> Result<WorstCase, Key
         senders: (0..).map(NodeId).zip(&found.to).filter(|(node, to)| node != *to).count() as u32,
         to: found.to,
     })
+}
+
+/// Returns the routing of a system whose paths are followed, whatever the traffic: for a routing that chooses by queues
+/// between direct paths and detours, that of direct paths.
+///
+/// # Errors
+/// If the network has no channels.
+pub(crate) fn routing_of(system: &System) -> Result<Arc<dyn Routing>, KeyError> {
+    let network = &system.network;
+    if !network.has(Feature::Routes) {
+        let key = if network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
+        return Err(KeyError::new(key, model::NO_CHANNELS));
+    }
+    Ok(Arc::clone(network.routing.options().first().unwrap_or(&network.routing)))
 }

@@ -28,6 +28,8 @@ pub enum Owner {
     Operations(u32),
     /// Delays with which a member of a group joins its operations.
     Late(u32),
+    /// Random pairing of the nodes, by number.
+    Pairing(u32),
 }
 
 /// Stream of random bits (PCG XSL 128/64 MCG: 16 bytes of state, one multiplication a draw).
@@ -47,6 +49,7 @@ impl Stream {
             Owner::Group(id) => (7, u64::from(id)),
             Owner::Operations(id) => (8, u64::from(id)),
             Owner::Late(member) => (9, u64::from(member)),
+            Owner::Pairing(number) => (10, u64::from(number)),
         };
         let mut state = seed;
         let mut mix = |input: u64| {

@@ -203,6 +203,21 @@ impl Experiment {
         Ok((json!(found).to_string(), numbers(py, found.to.iter().map(|node| node.0), u32::to_ne_bytes)))
     }
 
+    /// JSON: the effective bisection bandwidth of a point's network over a number of random pairings.
+    #[pyo3(signature = (point, pairings, progress = None))]
+    fn effective_bisection(
+        &self,
+        py: Python<'_>,
+        point: usize,
+        pairings: u32,
+        progress: Option<&Progress>,
+    ) -> PyResult<String> {
+        let found = self.watched(py, (point, progress), move |experiment, point, progress| {
+            sim::effective_bisection_of_point(experiment, point, progress, pairings)
+        })?;
+        Ok(json!(found.map_err(|error| wrong(&error))?).to_string())
+    }
+
     /// The load of each channel of `Topology.channel_table` by job, as a fraction of the channel's bandwidth per unit
     /// of the load that the job offers, as 64-bit floats.
     fn job_loads<'py>(&self, py: Python<'py>, point: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {

@@ -8,7 +8,8 @@ mod routing_table;
 
 pub use ::analysis::{
     Analysis, BindingChannel, BufferSpan, CableCount, CableUpgrade, Check, ClassLoads, ClassUpgrade, CostSums, Design,
-    LoadsKind, RouterMemory, SwitchCount, Upgrades, WorstCase, analyze, check, loads, warnings, worst_case,
+    EffectiveBisection, LoadsKind, RouterMemory, SwitchCount, Upgrades, WorstCase, analyze, check, effective_bisection,
+    loads, warnings, worst_case,
 };
 pub use ::experiment::*;
 pub use ::network::{Machine, Network, Packets, Part, Sample, SourceWaits, traffic};
@@ -28,7 +29,7 @@ pub use measure::{
     TimelineMessages, TimelinePath, TimelineResult, Warning, perfetto, result_schema,
 };
 pub use point::{
-    PointError, analyze_point, check_point, job_loads_of_point, program_of, run_point, validate_point,
-    worst_case_of_point,
+    PointError, analyze_point, check_point, effective_bisection_of_point, job_loads_of_point, program_of, run_point,
+    validate_point, worst_case_of_point,
 };
 pub use routing_table::routing_table;

@@ -6,7 +6,7 @@ use mpi::program::Programs;
 use units::{KeyError, TaskId};
 
 use crate::experiment::Experiment;
-use ::analysis::{self, Analysis, CALLED_BACK, Check, WorstCase};
+use ::analysis::{self, Analysis, CALLED_BACK, Check, EffectiveBisection, WorstCase};
 use ::analysis::{settle, unexplained, warnings};
 use ::experiment::{ExperimentError, Point, Search};
 use ::system as run;
@@ -109,6 +109,21 @@ pub fn worst_case_of_point(
 ) -> Result<WorstCase, ExperimentError> {
     let system = build(experiment, point)?;
     analysis::worst_case(&system, progress).map_err(|error| located(experiment, point, &error))
+}
+
+/// Returns the effective bisection bandwidth of a point's network over a number of random pairings of its nodes.
+///
+/// # Errors
+/// If the experiment is invalid (with file, line and key), if its network has no channels or fewer than two nodes, or
+/// without a pairing.
+pub fn effective_bisection_of_point(
+    experiment: &Experiment,
+    point: &Point,
+    progress: &Progress,
+    pairings: u32,
+) -> Result<EffectiveBisection, ExperimentError> {
+    let system = build(experiment, point)?;
+    analysis::effective_bisection(&system, pairings, progress).map_err(|error| located(experiment, point, &error))
 }
 
 /// Returns, for each job of a point, the load of each channel as a share of the channel's own bandwidth, per unit of

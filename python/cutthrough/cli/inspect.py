@@ -51,6 +51,17 @@ ESTIMATES = {
 WorstOption = Annotated[
     bool, typer.Option("--worst", help="Search the worst permutation of the nodes for each network.")
 ]
+PairingsOption = Annotated[
+    int,
+    typer.Option(
+        "--pairings",
+        metavar="N",
+        min=0,
+        max=1_000_000,
+        help="Compute the effective bisection bandwidth over N random pairings of the nodes.",
+        show_default="none",
+    ),
+]
 UpgradeOption = Annotated[
     bool, typer.Option("--upgrade", help="Print the cables whose doubling raises the bound most.")
 ]
@@ -107,6 +118,7 @@ def analyze(
     plots: PlotsOption = Plots.MAIN,
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     worst: WorstOption = False,
+    pairings: PairingsOption = 0,
     upgrade: UpgradeOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -122,7 +134,8 @@ def analyze(
     A sweep over designs ends with a table of one row a design.
 
     `--worst` searches the permutation of the nodes that loads a channel most. With `--out` it is written as
-    `worst-NNN.csv`, which `workload.pattern = { kind = "matrix", path = ... }` reads.
+    `worst-NNN.csv`, which `workload.pattern = { kind = "matrix", path = ... }` reads. `--pairings` prints the effective
+    bisection bandwidth.
 
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
@@ -133,8 +146,11 @@ def analyze(
     with Bar(LINE_S) as bar:
         analyses = api.analyze_points(experiment, bar)
         cases = api.worst_cases(analyses, bar) if worst else []
+        bisections = api.effective_bisections(analyses, pairings, bar) if pairings else []
     for analysis, case in zip(analyses, cases, strict=bool(cases)):
         analysis["worst_case"] = case
+    for analysis, bisection in zip(analyses, bisections, strict=bool(bisections)):
+        analysis["effective_bisection"] = bisection
     axes = [axis for axis in json.loads(experiment.axes()) if axis in analyses[0]]
     paths = []
     if out_directory:
@@ -157,12 +173,14 @@ def analyze(
 
 
 def _print_extras(analysis: Mapping[str, Any], upgrade: bool) -> None:
-    """Prints the upgrades if asked to, and the worst permutation if there is one."""
+    """Prints the upgrades if asked to, and the worst permutation and the effective bisection if there are any."""
     if upgrade:
         out.print(upgrades.upgrades_table(analysis["upgrades"]))
         out.print(upgrades.cable_line(analysis["upgrades"]), markup=False)
     if "worst_case" in analysis:
         out.print(upgrades.worst_line(analysis["worst_case"]), markup=False, soft_wrap=True)
+    if "effective_bisection" in analysis:
+        out.print(upgrades.bisection_line(analysis["effective_bisection"]), markup=False, soft_wrap=True)
 
 
 def _print_notes(points: Sequence[Mapping[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Upgrades of a network and its worst permutation (`analyze`), for the terminal."""
+"""Upgrades of a network, its worst permutation and random pairings (`analyze`), for the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cutthrough.display.units import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["cable_line", "upgrades_table", "worst_line"]
+__all__ = ["bisection_line", "cable_line", "upgrades_table", "worst_line"]
 
 
 def upgrades_table(upgrades: Mapping[str, Any]) -> Fitted:
@@ -44,3 +44,14 @@ def worst_line(case: Mapping[str, Any]) -> str:
     if case["channel"] is None:
         return f"{head}; no packet leaves its router"
     return f"{head}, {case['load']:.4g} on {case['channel']} ({case['class']})"
+
+
+def bisection_line(found: Mapping[str, Any]) -> str:
+    """Returns the effective bisection bandwidth with its confidence interval, in a sentence."""
+    share = "" if found["exact"] else ", flows spread evenly over the candidates of each hop"
+    width = "" if found["half_width"] is None else f" ± {found['half_width']:.4f}"
+    return (
+        f"Effective bisection bandwidth ({counted(found['pairings'], 'random pairing')}, {found['routing']}{share}): "
+        f"{found['mean']:.4f}{width} of an injection link; least pairing {found['least']:.4f}, "
+        f"least flow {found['least_flow']:.4f}"
+    )

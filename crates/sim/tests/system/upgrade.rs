@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sim::{Analysis, Progress, analyze, worst_case};
+use sim::{Analysis, Progress, analyze, effective_bisection, worst_case};
 
 use crate::common::build;
 
@@ -98,4 +98,27 @@ fn the_worst_case_counts_bandwidths_and_follows_minimal_paths() {
     stopped.cancel();
     let system = build(&text(dragonfly, "minimal", r#""uniform""#, "")).unwrap();
     assert_eq!(worst_case(&system, &stopped).unwrap_err().key, "routing");
+}
+
+#[test]
+fn the_effective_bisection_is_the_mean_over_all_pairings() {
+    // Two routers of two nodes, one wire: of the three pairings, one crosses nowhere, and two cross twice. So the mean is
+    // (1 + 1/2 + 1/2) / 3, and twice the bandwidth of the wire makes it 1. Would catch pairings that are not equally
+    // likely, a direction that is left out, and a bandwidth that is not counted.
+    let of = |topology: &str, link: &str, pairings: u32| {
+        let system = build(&text(topology, "shortest-path", r#""uniform""#, link)).unwrap();
+        effective_bisection(&system, pairings, &Progress::new())
+    };
+    let pair = r#"{ kind = "mesh", dims = [2], nodes_per_router = 2 }"#;
+    let found = of(pair, "", 2000).unwrap();
+    let width = found.half_width.unwrap();
+    assert!(found.exact && width < 0.02 && (found.mean - 2.0 / 3.0).abs() < 1.5 * width, "{found:?}");
+    assert_eq!((found.least, found.least_flow), (0.5, 0.5));
+    let wide = of(pair, r#", dim0 = { bandwidth = "800 Gb/s" }"#, 50).unwrap();
+    assert_eq!((wide.mean, wide.least, wide.half_width), (1.0, 1.0, Some(0.0)));
+    // A tree of full bisection spreads each pairing evenly: no channel is above its bandwidth.
+    let tree = build(&text(r#"{ kind = "fat-tree", k = 4, n = 3 }"#, "random-up-down", r#""uniform""#, "")).unwrap();
+    let spread = effective_bisection(&tree, 20, &Progress::new()).unwrap();
+    assert!((spread.least_flow - 1.0).abs() < 1e-9, "{spread:?}");
+    assert_eq!(of(pair, "", 0).unwrap_err().key, "topology");
 }
