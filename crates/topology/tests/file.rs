@@ -14,7 +14,7 @@ use topology::families::fat_tree::{FatTree, FatTreeSpec};
 use topology::families::file::{FileSpec, FileTopology, Recognised};
 use topology::families::torus::{GridSpec, Torus};
 use topology::views::Groups;
-use topology::{ChannelClass, Endpoint, Topology, TopologySpec, View};
+use topology::{ChannelClass, Endpoint, RouterClasses, Topology, TopologySpec, View};
 use units::{KeyError, NodeId, PortId, RouterId};
 
 fn parse(text: &str) -> Result<FileTopology, KeyError> {
@@ -248,6 +248,7 @@ fn levels_are_those_of_the_tree_that_the_file_lists() {
             let levels = file.views().levels.unwrap();
             assert!((0..tree.routers()).all(|router| levels.level(RouterId(router)) == level(router)), "{text}");
             assert_eq!(levels.top() + 1, u32::from(hierarchy.levels()));
+            assert_eq!(RouterClasses::of(&file), RouterClasses::of(&*tree), "{text}");
             assert!(file.views().has(Some(View::Levels)) && !file.views().has(Some(View::Hierarchy)));
         }
     }

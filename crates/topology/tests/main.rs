@@ -13,6 +13,7 @@ mod hyperx;
 mod machines;
 mod multiplied;
 mod planes;
+mod router_classes;
 mod twisted;
 mod wired;
 mod xgft;
