@@ -252,20 +252,22 @@ pub struct Check {
     /// Lookahead window, in picoseconds: the largest distance in time between two threads. Null if the network is too
     /// small to be divided between threads.
     pub window_ps: Option<u64>,
-    /// Zero-load latency of a packet on the longest path, in nanoseconds.
+    /// Zero-load latency of a packet on the longest path, in nanoseconds: over the slowest channels and routers, if they
+    /// differ.
     pub zero_load_latency_max_ns: f64,
     /// Size of the largest packet, in bytes.
     pub packet_bytes: u32,
-    /// Delay of a router, in nanoseconds: from a packet's head at the input until the head is ready to leave.
+    /// Delay of a router, in nanoseconds: from a packet's head at the input until the head is ready to leave. The longest
+    /// of all routers.
     pub router_delay_ns: f64,
     /// Depth of the buffer that credits count, for each virtual channel, in bytes. The deepest of all classes of
     /// channels.
     pub buffer_bytes: u32,
-    /// Depth of the buffer that credits count, for each virtual channel, in bytes, by class of channels. Ejection has
-    /// none, since nodes accept packets without credits.
+    /// Depth of the buffer that credits count, for each virtual channel, in bytes, by class of channels. The deepest of
+    /// all routers. Ejection has none, since nodes accept packets without credits.
     pub buffer_bytes_by_class: BTreeMap<String, u32>,
-    /// Depth of the buffer behind the inputs, in bytes: of a crosspoint, of an output, or of the shared memory. Null if
-    /// there is none.
+    /// Depth of the buffer behind the inputs, in bytes: of a crosspoint, of an output, or of the shared memory. The
+    /// deepest of all routers. Null if there is none.
     pub inner_buffer_bytes: Option<u32>,
     /// Size of the buffers of a router, in bytes. The largest of all routers.
     pub router_memory_bytes: u64,
@@ -368,13 +370,18 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
     let router_memory = router_memory::of(system);
     let effort = effort::of(system);
     let buffers = buffers_by_class(system);
+    let sets = plan.router_sets();
+    let inner = (0..sets.count()).map(|set| plan.inner_buffer_bytes(set));
     Ok(Check {
         topology: topology.kind().into(),
         routers: topology.routers(),
         nodes: topology.nodes(),
         planes: Some(topology.planes()).filter(|&planes| planes > 1),
         channels: if system.network.has(Feature::Routes) { connected_channels(system) } else { topology.nodes() },
-        free_ports: system.spec.router.common().ports.map(|ports| design::free_ports(topology, ports)),
+        free_ports: sets
+            .iter()
+            .any(|(_, keys)| keys.common().ports.is_some())
+            .then(|| design::free_ports(topology, sets)),
         diameter: topology.diameter(),
         bisection_channels: topology.bisection_channels(),
         routing: system.network.routing.kind().into(),
@@ -391,10 +398,10 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         window_ps: (window < u64::MAX).then(|| system.picoseconds(window)),
         zero_load_latency_max_ns: system.picoseconds(system.zero_load_latency(topology.diameter() + 1)) as f64 / 1e3,
         packet_bytes: system.network.packet,
-        router_delay_ns: system.picoseconds(plan.router_delay()) as f64 / 1e3,
+        router_delay_ns: system.picoseconds(plan.longest_router_delay()) as f64 / 1e3,
         buffer_bytes: buffers.values().copied().max().unwrap_or(0),
         buffer_bytes_by_class: buffers,
-        inner_buffer_bytes: system.spec.router.inner_buffer().map(|_| plan.inner_buffer_bytes()),
+        inner_buffer_bytes: system.spec.router.inner_buffer().and_then(|_| inner.max()),
         router_memory_bytes: router_memory.iter().map(|router| router.bytes).max().unwrap_or(0),
         router_memory,
         warnings: warnings(system)?.into_iter().chain(effort.near.map(at_saturation)).collect(),

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 
 use routing::{ChannelLoads, TransitLoad, transit_loads};
 use topology::{ChannelClass, ChannelSource, Endpoint};
-use units::{ChannelId, KeyError, KeyResult};
+use units::{ChannelId, KeyError, KeyResult, RouterId};
 
 use crate::loads::class_of;
+use crate::router_memory::entered;
 use ::system::Job;
 use ::system::System;
 
@@ -103,28 +104,48 @@ impl<'a> Rates<'a> {
         usable * plan.serialization(ChannelClass::INJECTION, packet) as f64 / ticks.max(1) as f64
     }
 
-    /// Whether one class of virtual channels of a class of channels covers the longest round trip, whatever channel is
-    /// next.
+    /// Whether one class of virtual channels of a class of channels covers the longest round trip, whatever router and
+    /// channel are next.
     fn covers(&self, class: ChannelClass) -> bool {
         let plan = &self.system.network.plan;
-        let outs = (1..self.system.network.topology.class_names().len() as u8).map(ChannelClass);
-        let longest = outs.map(|out| plan.credit_round_trip(class, out)).max().unwrap_or(0);
+        let classes = self.system.network.topology.class_names().len() as u8;
+        let longest = |set| (1..classes).map(|out| plan.credit_round_trip(class, set, ChannelClass(out))).max();
         let full = plan.serialization(class, self.system.network.packet);
         let bandwidth = plan.serialization(ChannelClass::INJECTION, self.system.network.packet) as f64 / full as f64;
-        class == ChannelClass::EJECTION || self.of_class(class, longest) >= bandwidth
+        let mut sets = entered(self.system, class).into_iter();
+        class == ChannelClass::EJECTION
+            || sets.all(|set| self.of_class((class, set), longest(set).unwrap_or(0)) >= bandwidth)
     }
 
-    /// Returns the rate of one class of virtual channels of a class of channels.
-    fn of_class(&self, class: ChannelClass, round_trip: u64) -> f64 {
+    /// Returns the rate of one class of virtual channels of a class of channels into the routers of a set.
+    fn of_class(&self, (class, set): (ChannelClass, usize), round_trip: u64) -> f64 {
         let plan = &self.system.network.plan;
-        self.rate(plan.buffer_bytes(class), round_trip) * f64::from(plan.vcs_per_class_on(class))
+        self.rate(plan.buffer_bytes(class, set), round_trip) * f64::from(plan.vcs_per_class_on(class))
     }
 
     /// Returns the least time in ticks for which a packet of any size holds its credit. `round_trip` is the time of the
     /// largest packet.
-    fn of_any_size(&self, class: ChannelClass, round_trip: u64) -> u64 {
+    fn of_any_size(&self, (class, set): (ChannelClass, usize), round_trip: u64) -> u64 {
         let plan = &self.system.network.plan;
-        if self.one_size { round_trip } else { round_trip.min(2 * plan.link_delay(class) + plan.router_delay()) }
+        let delay = plan.router_delays().nth(set).unwrap_or(0);
+        if self.one_size { round_trip } else { round_trip.min(2 * plan.link_delay(class) + delay) }
+    }
+
+    /// Returns the router that a channel leads to. `None`: a node.
+    fn next(&self, channel: ChannelId) -> Option<RouterId> {
+        let topology = &*self.system.network.topology;
+        match self.system.network.plan.channels().source(channel) {
+            ChannelSource::Node(node, plane) => Some(topology.attachment_on(node, plane).0),
+            ChannelSource::Router(router, port) => match topology.endpoint(router, port) {
+                Endpoint::Router(next, _) => Some(next),
+                _ => None,
+            },
+        }
+    }
+
+    /// Returns the set of the router that a channel leads to. 0 for a channel to a node.
+    fn set_behind(&self, channel: ChannelId) -> usize {
+        self.next(channel).map_or(0, |router| self.system.network.plan.router_sets().number(router))
     }
 
     /// Returns the bounds of channels to nodes with receive buffers: by their credits and by their drain.
@@ -148,20 +169,15 @@ impl<'a> Rates<'a> {
         let (plan, topology) = (&self.system.network.plan, &*self.system.network.topology);
         let into_routers = self.loaded(loads).filter(|&(_, class, _)| class != ChannelClass::EJECTION);
         let bound = |(channel, class, load): (ChannelId, ChannelClass, f64)| {
-            let crosspoints = match (plan.has_credits_by_crosspoint(), plan.channels().source(channel)) {
-                (false, _) => 1,
-                (true, ChannelSource::Node(node, _)) => topology.ports(topology.attachment(node).0),
-                (true, ChannelSource::Router(router, port)) => match topology.endpoint(router, port) {
-                    Endpoint::Router(next, _) => topology.ports(next),
-                    _ => 1,
-                },
+            let crosspoints = match plan.has_credits_by_crosspoint() {
+                true => self.next(channel).map_or(1, |next| topology.ports(next)),
+                false => 1,
             };
             let buffers =
                 f64::from(plan.vcs_on(class)) / f64::from(plan.vcs_per_class_on(class).max(1)) * f64::from(crosspoints);
-            (
-                channel,
-                self.of_class(class, self.of_any_size(class, plan.least_credit_round_trip(class))) * buffers / load,
-            )
+            let into = (class, self.set_behind(channel));
+            let held = self.of_any_size(into, plan.least_credit_round_trip(class, into.1));
+            (channel, self.of_class(into, held) * buffers / load)
         };
         into_routers.map(bound).collect()
     }
@@ -172,8 +188,8 @@ impl<'a> Rates<'a> {
         let mut buffers: BTreeMap<(u32, u8, u32), (f64, u64, u32)> = BTreeMap::new();
         for transit in transits {
             let crosspoint = if plan.has_credits_by_crosspoint() { transit.output.0 } else { 0 };
-            let held =
-                plan.credit_round_trip(class_of(self.system, transit.input), class_of(self.system, transit.output));
+            let [class, out] = [transit.input, transit.output].map(|channel| class_of(self.system, channel));
+            let held = plan.credit_round_trip(class, self.set_behind(transit.input), out);
             let key = (transit.input.0, transit.vc_class.0, crosspoint);
             let (load, round_trip, outputs) = buffers.entry(key).or_insert((0.0, u64::MAX, 0));
             *load += transit.load;
@@ -181,10 +197,10 @@ impl<'a> Rates<'a> {
             *outputs += 1;
         }
         let bound = |((input, _, _), (load, round_trip, outputs)): ((u32, u8, u32), (f64, u64, u32))| {
-            let class = class_of(self.system, ChannelId(input));
+            let into = (class_of(self.system, ChannelId(input)), self.set_behind(ChannelId(input)));
             let early = outputs > 1 && plan.returns_credits_early();
-            let held = if early { plan.least_credit_round_trip(class) } else { round_trip };
-            (ChannelId(input), self.of_class(class, self.of_any_size(class, held)) / load)
+            let held = if early { plan.least_credit_round_trip(into.0, into.1) } else { round_trip };
+            (ChannelId(input), self.of_class(into, self.of_any_size(into, held)) / load)
         };
         buffers.into_iter().map(bound).collect()
     }

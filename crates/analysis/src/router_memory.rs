@@ -1,6 +1,6 @@
 //! Buffer memory of routers, as in hardware.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fabric::catalogue::BufferCounts;
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub struct RouterMemory {
 pub struct BufferSpan {
     /// Class of channels.
     pub class: String,
-    /// Depth of the buffer that credits count, for each virtual channel, in bytes.
+    /// Depth of the buffer that credits count, for each virtual channel, in bytes. If routers differ, the deepest.
     pub buffer_bytes: u32,
     /// Bytes at the bandwidth of the channel in twice its delay. Excludes the other parts of a credit round trip: the
     /// router's delay and the packet itself.
@@ -41,14 +41,35 @@ pub(crate) fn spans(system: &System) -> Vec<BufferSpan> {
     let of = |(class, name): (ChannelClass, &str)| {
         let link = system.spec.link.parameters(name);
         let bits = u128::from(link.bandwidth.0) * 2 * u128::from(link.delay.0) / PICOSECONDS;
-        let buffer_bytes = system.network.plan.buffer_bytes(class);
         BufferSpan {
             class: name.into(),
-            buffer_bytes,
+            buffer_bytes: deepest(system, class),
             cable_round_trip_bytes: u64::try_from(bits / 8).unwrap_or(u64::MAX),
         }
     };
     with_credits.map(of).collect()
+}
+
+/// Returns the depth in bytes of the deepest buffers at the ends of the channels of a class.
+fn deepest(system: &System, class: ChannelClass) -> u32 {
+    let plan = &system.network.plan;
+    entered(system, class).into_iter().map(|set| plan.buffer_bytes(class, set)).max().unwrap_or(0)
+}
+
+/// Returns the sets of equal routers that channels of a class lead to. All, if no channel of the class does.
+pub(crate) fn entered(system: &System, class: ChannelClass) -> Vec<usize> {
+    let (topology, sets) = (&*system.network.topology, system.network.plan.router_sets());
+    if sets.count() == 1 {
+        return vec![0];
+    }
+    let by_channels = (0..topology.routers()).map(RouterId).filter(|&router| {
+        connected_ports(topology, router).any(|port| match topology.endpoint(router, port) {
+            Endpoint::Router(from, port) => topology.class(from, port) == class,
+            _ => class == ChannelClass::INJECTION,
+        })
+    });
+    let entered: BTreeSet<usize> = by_channels.map(|router| sets.number(router)).collect();
+    if entered.is_empty() { (0..sets.count()).collect() } else { entered.into_iter().collect() }
 }
 
 /// Number of picoseconds in a second.
@@ -75,12 +96,13 @@ fn of_router(system: &System, router: RouterId) -> u64 {
         _ => ChannelClass::INJECTION,
     };
     let vcs_into = |port: PortId| u64::from(plan.vcs_on(class_into(port)));
-    let inputs = |port: PortId| vcs_into(port) * u64::from(plan.buffer_bytes(class_into(port)));
+    let set = plan.router_sets().number(router);
+    let inputs = |port: PortId| vcs_into(port) * u64::from(plan.buffer_bytes(class_into(port), set));
     system.spec.router.memory(&BufferCounts {
         ports: connected_ports(topology, router).count() as u64,
         input_bytes: connected_ports(topology, router).map(inputs).sum(),
         input_vcs: connected_ports(topology, router).map(vcs_into).sum(),
         output_vcs: connected_ports(topology, router).map(outputs).sum(),
-        inner_bytes: u64::from(plan.inner_buffer_bytes()),
+        inner_bytes: u64::from(plan.inner_buffer_bytes(set)),
     })
 }

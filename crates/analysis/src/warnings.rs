@@ -13,7 +13,7 @@ use units::{Bytes, KeyError, Time};
 
 use crate::effort;
 use crate::idle_paths::{self, IdlePaths};
-use crate::router_memory;
+use crate::router_memory::{self, entered};
 use crate::starvation;
 use ::experiment::WarmUp;
 use ::network::Feature;
@@ -82,11 +82,11 @@ fn fast_link(system: &System) -> Option<Warning> {
 fn credits(system: &System) -> Vec<Warning> {
     let (plan, names) = (&system.network.plan, system.network.topology.class_names());
     let packet = system.network.packet;
-    let of = |(class, name): (ChannelClass, &str)| {
-        let round_trip = plan.credit_round_trip(class, class);
+    let of = |(class, name, set): (ChannelClass, &str, usize)| {
+        let round_trip = plan.credit_round_trip(class, set, class);
         let full = plan.serialization(class, packet);
         let vcs = u64::from(plan.vcs_per_class_on(class));
-        let depth = plan.buffer_bytes(class);
+        let depth = plan.buffer_bytes(class, set);
         let packets = u64::from(depth / packet) * vcs;
         // The buffer needs a whole number of packets; the percentage is of the time.
         let needed = round_trip.div_ceil(full).div_ceil(vcs.max(1)) * u64::from(packet);
@@ -94,15 +94,18 @@ fn credits(system: &System) -> Vec<Warning> {
             kind: "credits",
             key: "router.buffer",
             message: format!(
-                "a buffer of {} covers {:.1} % of the credit round trip of {name} channels, and a flow gets no more of their \
+                "a buffer{} of {} covers {:.1} % of the credit round trip of {name} channels, and a flow gets no more of their \
                  bandwidth; {} cover all of it",
+                plan.router_sets().label(set),
                 Bytes(u64::from(depth)),
                 100.0 * (packets * full) as f64 / round_trip as f64,
                 Bytes(needed),
             ),
         })
     };
-    (0..).map(ChannelClass).zip(names).filter_map(of).collect()
+    let classes = (0..).map(ChannelClass).zip(names);
+    let entered = |(class, name)| entered(system, class).into_iter().map(move |set| (class, name, set));
+    classes.flat_map(entered).filter_map(of).collect()
 }
 
 /// Warns of a run without a proof of deadlock freedom.

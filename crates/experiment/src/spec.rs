@@ -109,6 +109,11 @@ impl ExperimentSpec {
             let error = injection.check(load).err()?;
             Some((format!("{path}.load"), error.to_string()))
         };
+        if let Some((class, key)) = self.router.foreign_class_key() {
+            let (kind, allowed) = (self.router.kind(), self.router.class_keys().join("`, `"));
+            let message = format!("{kind} routers have no `{key}`; a class of them may have `{allowed}`");
+            return Some((format!("router.{class}.{key}"), message));
+        }
         jobs::contradiction(&self.jobs).or_else(|| self.workloads().find_map(wrong))
     }
 

@@ -6,6 +6,7 @@ use units::{Capacity, Time};
 
 pub use crate::depths::Depths;
 use crate::depths::Sizes;
+pub use crate::router_classes::{RouterClassSpec, RouterClassSpecs};
 pub use crate::rules::{
     Arbitration, CreditReturn, CreditRule, FanoutSplitting, FifoMulticast, InputQueueing, MOST_PORTS_WITH_SETS,
     MulticastPolicy, MulticastQueueing,
@@ -45,15 +46,21 @@ pub struct CommonKeys<'a> {
     pub delay: Option<Time>,
     /// Time at which a departing packet frees its buffer.
     pub credit_return: CreditReturn,
+    /// Exceptions by class of routers.
+    pub classes: &'a RouterClassSpecs,
 }
 
-/// Keys, common to all architectures, that get a computed default where they are left out.
+/// Keys, common to all architectures, that may differ by class of routers.
 #[derive(Debug)]
 pub struct SizeKeys<'a> {
     /// Depths of the input buffers, which credits stand for.
     pub buffer: &'a mut Option<Depths>,
     /// Pipeline delay, from the arrival of a packet's head to the time at which it is ready to leave.
     pub delay: &'a mut Option<Time>,
+    /// Ports of a switch.
+    pub ports: &'a mut Option<u16>,
+    /// Exceptions by class of routers.
+    pub classes: &'a mut RouterClassSpecs,
 }
 
 /// Sums over the connected ports of a router, from which its buffer memory follows.
@@ -89,6 +96,19 @@ macro_rules! common {
             vcs: spec.vcs,
             delay: spec.delay,
             credit_return: spec.credit_return,
+            classes: &spec.classes,
+        }
+    }};
+}
+
+macro_rules! size_keys {
+    ($spec:expr) => {{
+        let spec = $spec;
+        SizeKeys {
+            buffer: &mut spec.buffer,
+            delay: &mut spec.delay,
+            ports: &mut spec.ports,
+            classes: &mut spec.classes,
         }
     }};
 }
@@ -102,7 +122,7 @@ impl RouterSpec {
     /// Fills in the delay and the depths where they are left out, and returns the keys that it has written. `names` are
     /// the classes of channels.
     pub(crate) fn write_sizes(&mut self, sizes: &Sizes, names: &[&str]) -> Vec<String> {
-        let SizeKeys { buffer, delay } = self.size_keys();
+        let SizeKeys { buffer, delay, .. } = self.size_keys();
         let mut written = Vec::new();
         if delay.is_none() {
             *delay = Some(sizes.delay);
@@ -119,15 +139,15 @@ impl RouterSpec {
         written
     }
 
-    /// Returns the keys that get a computed default, for writing.
+    /// Returns the common keys that may differ by class of routers, for writing.
     pub fn size_keys(&mut self) -> SizeKeys<'_> {
         match self {
-            Self::OutputQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
-            Self::InputQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
-            Self::VirtualOutputQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
-            Self::InputOutputQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
-            Self::InputCrosspointQueued(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
-            Self::SharedBuffer(spec) => SizeKeys { buffer: &mut spec.buffer, delay: &mut spec.delay },
+            Self::OutputQueued(spec) => size_keys!(spec),
+            Self::InputQueued(spec) => size_keys!(spec),
+            Self::VirtualOutputQueued(spec) => size_keys!(spec),
+            Self::InputOutputQueued(spec) => size_keys!(spec),
+            Self::InputCrosspointQueued(spec) => size_keys!(spec),
+            Self::SharedBuffer(spec) => size_keys!(spec),
         }
     }
 
@@ -147,9 +167,9 @@ impl RouterSpec {
     /// such buffer.
     pub fn inner_buffer(&self) -> Option<(&'static str, Option<Capacity>)> {
         match self {
-            Self::InputOutputQueued(spec) => Some(("router.output_buffer", Some(spec.output_buffer))),
-            Self::InputCrosspointQueued(spec) => Some(("router.crosspoint_buffer", Some(spec.crosspoint_buffer))),
-            Self::SharedBuffer(spec) => Some(("router.memory", spec.memory)),
+            Self::InputOutputQueued(spec) => Some(("output_buffer", Some(spec.output_buffer))),
+            Self::InputCrosspointQueued(spec) => Some(("crosspoint_buffer", Some(spec.crosspoint_buffer))),
+            Self::SharedBuffer(spec) => Some(("memory", spec.memory)),
             _ => None,
         }
     }
@@ -242,7 +262,7 @@ impl Default for RouterSpec {
 
 /// Output-queued router with crosspoint buffers (Kumar, Kalé, Stunkel, section 2).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct OutputQueuedSpec {
     /// Depth of one crosspoint buffer, for each virtual channel: one depth, or a table of depths by class of channels.
     /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 4 packets.
@@ -267,11 +287,15 @@ pub struct OutputQueuedSpec {
     pub credit_return: CreditReturn,
     /// Rule by which an output chooses among the packets that wait for it.
     pub arbitration: Arbitration,
+    /// Exceptions for one class of routers, such as `[router.spine]`. The topology names the classes: the levels of a
+    /// tree, and the stages of a Dragonfly+.
+    #[serde(flatten)]
+    pub classes: RouterClassSpecs,
 }
 
 /// Input-queued router: FIFOs at the inputs, nothing at the outputs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct InputQueuedSpec {
     /// Depth of an input's FIFO, for each virtual channel: one depth, or a table of depths by class of channels.
     /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 16 packets.
@@ -298,11 +322,15 @@ pub struct InputQueuedSpec {
     /// free, by `arbitration`.
     #[serde(skip_serializing_if = "FifoMulticast::is_default")]
     pub multicast: FifoMulticast,
+    /// Exceptions for one class of routers, such as `[router.spine]`. The topology names the classes: the levels of a
+    /// tree, and the stages of a Dragonfly+.
+    #[serde(flatten)]
+    pub classes: RouterClassSpecs,
 }
 
 /// Virtual-output-queued router with iSLIP matching (McKeown 1999).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct VirtualOutputQueuedSpec {
     /// Memory of an input, for each virtual channel, shared by its queues: one depth, or a table of depths by class of
     /// channels. Default, also for classes that the table leaves out: the credit round trip of the class, at least 16
@@ -330,11 +358,15 @@ pub struct VirtualOutputQueuedSpec {
     /// Queues in which multicast packets wait. Default: "copies".
     #[serde(skip_serializing_if = "MulticastQueueing::is_default")]
     pub multicast: MulticastQueueing,
+    /// Exceptions for one class of routers, such as `[router.spine]`. The topology names the classes: the levels of a
+    /// tree, and the stages of a Dragonfly+.
+    #[serde(flatten)]
+    pub classes: RouterClassSpecs,
 }
 
 /// Input-output-queued router: input FIFOs per virtual channel, a crossbar, output buffers per virtual channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct InputOutputQueuedSpec {
     /// Depth of an input's FIFO, for each virtual channel: one depth, or a table of depths by class of channels.
     /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 16 packets.
@@ -366,6 +398,10 @@ pub struct InputOutputQueuedSpec {
     /// free, by `arbitration`.
     #[serde(skip_serializing_if = "FifoMulticast::is_default")]
     pub multicast: FifoMulticast,
+    /// Exceptions for one class of routers, such as `[router.spine]`. The topology names the classes: the levels of a
+    /// tree, and the stages of a Dragonfly+.
+    #[serde(flatten)]
+    pub classes: RouterClassSpecs,
 }
 
 impl Default for InputOutputQueuedSpec {
@@ -380,6 +416,7 @@ impl Default for InputOutputQueuedSpec {
             credit_return: CreditReturn::default(),
             arbitration: Arbitration::default(),
             multicast: FifoMulticast::default(),
+            classes: RouterClassSpecs::default(),
         }
     }
 }
@@ -387,7 +424,7 @@ impl Default for InputOutputQueuedSpec {
 /// Input-crosspoint-queued router: queues at the inputs and small buffers at the crosspoints (Kumar, Kalé, Stunkel,
 /// section 5).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct InputCrosspointQueuedSpec {
     /// Memory of an input, for each virtual channel, shared by its queues: one depth, or a table of depths by class of
     /// channels. Default, also for classes that the table leaves out: the credit round trip of the class, at least 16
@@ -416,6 +453,10 @@ pub struct InputCrosspointQueuedSpec {
     /// Rule by which an input chooses the packet for a crosspoint, and an output chooses among the packets that wait
     /// for it.
     pub arbitration: Arbitration,
+    /// Exceptions for one class of routers, such as `[router.spine]`. The topology names the classes: the levels of a
+    /// tree, and the stages of a Dragonfly+.
+    #[serde(flatten)]
+    pub classes: RouterClassSpecs,
 }
 
 impl Default for InputCrosspointQueuedSpec {
@@ -429,13 +470,14 @@ impl Default for InputCrosspointQueuedSpec {
             delay: None,
             credit_return: CreditReturn::default(),
             arbitration: Arbitration::default(),
+            classes: RouterClassSpecs::default(),
         }
     }
 }
 
 /// Shared-buffer router with dynamic thresholds (Choudhury and Hahne 1998), without loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct SharedBufferSpec {
     /// Buffer reserved for each input and virtual channel, which credits stand for: one depth, or a table of depths by
     /// class of channels. Default, also for classes that the table leaves out: the credit round trip of the class, at
@@ -467,6 +509,10 @@ pub struct SharedBufferSpec {
     pub credit_return: CreditReturn,
     /// Rule by which an output chooses among its queues, one for each class of virtual channels.
     pub arbitration: Arbitration,
+    /// Exceptions for one class of routers, such as `[router.spine]`. The topology names the classes: the levels of a
+    /// tree, and the stages of a Dragonfly+.
+    #[serde(flatten)]
+    pub classes: RouterClassSpecs,
 }
 
 impl Default for SharedBufferSpec {
@@ -480,6 +526,7 @@ impl Default for SharedBufferSpec {
             delay: None,
             credit_return: CreditReturn::default(),
             arbitration: Arbitration::default(),
+            classes: RouterClassSpecs::default(),
         }
     }
 }

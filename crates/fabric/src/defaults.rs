@@ -57,11 +57,32 @@ pub(crate) struct NetworkParameters<'a> {
 
 impl RouterSpec {
     /// Fills in the delay and the depths that are left out, for a network with a topology and links by class. `packet`
-    /// is the size of the largest packet. Returns the keys.
+    /// is the size of the largest packet. Returns the keys. A class of routers keeps the depths that follow from its
+    /// own delay.
     pub fn complete(&mut self, links: &[LinkParameters], packet: Bytes, topology: &dyn Topology) -> Vec<String> {
         let names = topology.class_names();
-        let sizes = self.sizes(&NetworkParameters { names: &names, links, packet, max_ports: max_ports(topology) });
-        self.write_sizes(&sizes, &names)
+        let network = NetworkParameters { names: &names, links, packet, max_ports: max_ports(topology) };
+        let complete = |keys: &mut Self| keys.write_sizes(&keys.sizes(&network), &names);
+        let classes: Vec<(String, Self)> =
+            self.common().classes.keys().map(|class| (class.clone(), self.of_class(class))).collect();
+        let mut written = complete(self);
+        for (class, mut own) in classes {
+            let keys = complete(&mut own);
+            let (mut inherited, memory) = (self.of_class(&class), own.inner_buffer().and_then(|(_, depth)| depth));
+            let Some(given) = self.size_keys().classes.get_mut(&class) else { continue };
+            let (has_other_memory, buffer) = (own.inner_buffer() != inherited.inner_buffer(), own.size_keys().buffer);
+            let has_other_buffer = *buffer != *inherited.size_keys().buffer;
+            if has_other_buffer {
+                given.buffer = buffer.take();
+            }
+            if has_other_memory {
+                given.memory = memory;
+            }
+            let is_new =
+                |key: &String| if key == "memory" { has_other_memory } else { has_other_buffer && key != "delay" };
+            written.extend(keys.into_iter().filter(is_new).map(|key| format!("{class}.{key}")));
+        }
+        written
     }
 
     /// Returns the delay and the depths for a network.
@@ -145,15 +166,15 @@ mod tests {
         let links = [link(800, 5), link(800, 5), link(800, 500), link(100, 5)];
         let found = sizes(&RouterSpec::default(), &links[..3], 64);
         assert_eq!((found.delay, with_credits(&found)), (Time(200_000), vec![packets(8), packets(32)]));
-        assert_eq!(found.inner, Some(("router.memory", packets(64 * (16 + 32)))));
+        assert_eq!(found.inner, Some(("memory", packets(64 * (16 + 32)))));
         // The slow class holds a tail for 327.68 ns: (1200 + 327.68) / 40.96 = 37.3, (210 + 327.68) / 40.96 = 13.1 and
         // (210 + 327.68) / 327.68 = 1.6, below the least.
         let found = sizes(&RouterSpec::default(), &links, 64);
         assert_eq!(with_credits(&found), [packets(15), packets(39), packets(4)]);
-        assert_eq!(found.inner, Some(("router.memory", packets(64 * (16 + 39)))));
+        assert_eq!(found.inner, Some(("memory", packets(64 * (16 + 39)))));
         // Ejection needs no credit, however long it is.
         let found = sizes(&RouterSpec::default(), &[link(800, 5), link(800, 9000)], 64);
-        assert_eq!(found.inner, Some(("router.memory", packets(64 * (16 + 8)))));
+        assert_eq!(found.inner, Some(("memory", packets(64 * (16 + 8)))));
     }
 
     #[test]
@@ -195,7 +216,7 @@ mod tests {
         let links = [link(10, 20), link(10, 20)];
         let found = sizes(&RouterSpec::default(), &links, 8);
         assert_eq!((found.delay, with_credits(&found)), (Time(90_000), vec![packets(4)]));
-        assert_eq!(found.inner, Some(("router.memory", packets(1024))));
+        assert_eq!(found.inner, Some(("memory", packets(1024))));
         let found = sizes(&RouterSpec::InputQueued(Default::default()), &links, 8);
         assert_eq!(with_credits(&found), [packets(16)]);
     }

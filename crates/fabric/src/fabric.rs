@@ -43,7 +43,7 @@ use units::{NodeId, PlaneId, PortId, RouterId};
 use crate::context::WorkerContext;
 use crate::packet::Pool;
 use crate::plan::Plan;
-use crate::port::{FarEnd, InputPort, OutputPort};
+use crate::port::{FarEnd, InputPort, LinkClass, OutputPort};
 use crate::stations::Stations;
 
 pub(crate) use crate::event_kind;
@@ -62,20 +62,33 @@ pub(crate) use split::Multicasts;
 use uses::ChannelUses;
 pub(crate) use wakes::notify;
 
-/// Properties common to all channels of a class. Times are in ticks.
+/// Properties common to equal channels: those of a class between equal routers. Times are in ticks.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Class {
     /// Delay.
     pub delay: u64,
+    /// Delay, with that of the pipeline of the router behind the channel, if there is one.
+    pub delay_with_router: u64,
     /// Serialization time of the largest packet.
     pub full: u64,
     /// Time of the largest packet over a crossbar with the architecture's speed-up.
     pub crossing: u64,
+    /// Full credit of a virtual channel in bytes: the depth of the buffer at the input behind the channel.
+    pub depth: u32,
+    /// Depth in bytes of the buffers behind the inputs of the router that the channel leaves. 0 if there are none.
+    pub inner_depth: u32,
+    /// Bandwidth of the crossbar of the router that the channel leaves, as a multiple of the link's.
+    pub speedup: u8,
+    /// Virtual channels that packets use.
+    pub vcs: u8,
     /// Virtual channels in each VC class.
     pub vcs_per_class: u8,
+    /// Class of channels.
+    pub channel: ChannelClass,
 }
 
-/// Time of the last packet on a class of channels that was not of the largest size. More packets of its size usually
+/// Time of the last packet on equal channels that was not of the largest size. More packets of its size usually
 /// follow, and a division takes longer than all other work of sending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OddTime {
@@ -94,7 +107,7 @@ impl OddTime {
     }
 }
 
-/// Classes of channels, as an array for which an index of 8 bits is always valid.
+/// Sets of equal channels, as an array for which an index of 8 bits is always valid.
 pub(crate) type Classes = Box<[Class; 256]>;
 
 /// Queues in routers for the channels of a class at an instant. Packets count from the time at which they have left the
@@ -131,8 +144,6 @@ pub(crate) struct LocalRouter {
 pub(crate) struct Params {
     /// Parts of a tick in which generation times are counted.
     pub units_per_tick: u64,
-    /// Pipeline delay of a router in ticks.
-    pub router_delay: u64,
     /// Words of a mask of ports.
     pub words: usize,
     /// Bits of a virtual channel in a number of (port, virtual channel).
@@ -242,14 +253,17 @@ impl Fabric {
         self.wheel.now()
     }
 
-    /// Returns the time of a packet on a class of channels, in ticks.
+    /// Returns the time of a packet on equal channels, in ticks.
     #[inline(always)]
-    pub(crate) fn time_on(&self, class: ChannelClass, bytes: u32) -> u64 {
+    pub(crate) fn time_on(&self, class: LinkClass, bytes: u32) -> u64 {
         if bytes == self.params.full_bytes {
             return self.classes[class.0 as usize].full;
         }
         let odd = self.odd_times[class.0 as usize];
-        if odd.bytes == bytes { odd.time } else { self.plan.serialization(class, bytes) }
+        if odd.bytes == bytes {
+            return odd.time;
+        }
+        self.plan.serialization(self.classes[class.0 as usize].channel, bytes)
     }
 
     /// Returns the number of virtual channels in each VC class on an output's channel.
@@ -262,7 +276,8 @@ impl Fabric {
     pub fn read_queues(&self, queues: &mut [QueueDepths]) {
         for output in &self.outputs[..self.ports()] {
             if !matches!(output.far_end, FarEnd::Unconnected | FarEnd::Unit) {
-                let queue = &mut queues[usize::from(output.class.0)];
+                let class = self.classes[usize::from(output.class.0)].channel;
+                let queue = &mut queues[usize::from(class.0)];
                 queue.channels += 1;
                 queue.bytes += output.queued;
                 queue.largest = queue.largest.max(output.queued);

@@ -11,6 +11,7 @@ use crate::defaults::max_ports;
 use crate::link::LinkParameters;
 use crate::packet::Packet;
 use crate::plan::{FabricSpec, Plan};
+use crate::router_classes::RouterSets;
 
 /// Sizes of a network that its state depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,18 +42,20 @@ impl NetworkSize {
         let time =
             |link: &LinkParameters| link.bandwidth.serialization(spec.packet).map_or(1, |(time, _)| time.0.max(1));
         let links: Vec<_> = spec.links.iter().map(|link| (link.delay.0, time(link))).collect();
-        Self::new(&*spec.topology, spec.vcs(), spec.sizes(max_ports(&*spec.topology)).delay.0, &links)
+        let (sets, max_ports) = (RouterSets::new(&spec.router, &*spec.topology), max_ports(&*spec.topology));
+        let delays: Vec<u64> = sets.iter().map(|(_, keys)| spec.sizes(keys, max_ports).delay.0).collect();
+        Self::new(&*spec.topology, spec.vcs(), |router| delays[sets.number(router)], &links)
     }
 
     /// Returns the sizes of a planned network.
     pub fn of_plan(plan: &Plan) -> Self {
         let links: Vec<_> = plan.links.iter().map(|link| (link.delay, link.full.max(1))).collect();
-        Self::new(plan.topology(), plan.vcs, plan.router_delay(), &links)
+        Self::new(plan.topology(), plan.vcs, |router| plan.router_delay(router), &links)
     }
 
-    /// Returns the sizes of a topology whose links have `vcs` virtual channels, and whose routers have a pipeline delay
-    /// of `router_delay`. `links` has the delay and the largest packet's time by class of channels.
-    fn new(topology: &dyn Topology, vcs: u8, router_delay: u64, links: &[(u64, u64)]) -> Self {
+    /// Returns the sizes of a topology whose links have `vcs` virtual channels, and whose routers have the pipeline
+    /// delays that `router_delay` returns. `links` has the delay and the largest packet's time by class of channels.
+    fn new(topology: &dyn Topology, vcs: u8, router_delay: impl Fn(RouterId) -> u64, links: &[(u64, u64)]) -> Self {
         let ports = || (0..topology.routers()).map(|router| u64::from(topology.ports(RouterId(router))));
         let mut size = Self {
             routers: u64::from(topology.routers()),
@@ -66,10 +69,10 @@ impl NetworkSize {
         };
         for router in (0..topology.routers()).map(RouterId) {
             for port in (0..topology.ports(router)).map(PortId) {
-                if let Endpoint::Router(..) = topology.endpoint(router, port)
+                if let Endpoint::Router(next, _) = topology.endpoint(router, port)
                     && let Some(&(delay, packet)) = links.get(usize::from(topology.class(router, port).0))
                 {
-                    size.under_way = size.under_way.saturating_add((delay + router_delay).div_ceil(packet));
+                    size.under_way = size.under_way.saturating_add((delay + router_delay(next)).div_ceil(packet));
                     size.longest_delay = size.longest_delay.max(delay);
                 }
             }

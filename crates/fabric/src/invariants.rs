@@ -98,7 +98,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
             if port.partition == NO_PARTITION {
                 continue;
             }
-            let depth = fabric.plan.buffer_bytes(port.class);
+            let depth = fabric.classes[usize::from(port.class.0)].depth;
             for (part, bytes) in self.routers().held(input) {
                 if bytes > u64::from(depth) {
                     ledger.refuse(|| format!("input {input} of partition {part} holds {bytes} B of {depth}"));
@@ -130,7 +130,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.routers().check(fabric)?;
         self.check_sets()?;
         for output in (0..fabric.outputs.len()).filter(|&output| fabric.has_credits(output)) {
-            let depth = i64::from(fabric.plan.depth_beyond(&fabric.outputs[output]));
+            let depth = i64::from(fabric.plan.depth_beyond(&fabric.outputs[output], &fabric.classes));
             for (counter, _) in fabric.counters_of(output) {
                 let found = ledger.credits[part as usize].get(counter as usize).copied().unwrap_or(0);
                 if found != depth {

@@ -10,11 +10,14 @@ use units::{Bandwidth, Bytes, Capacity, ChannelId, KeyError, RouterId, Time, cou
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::defaults::{NetworkParameters, max_ports};
 use crate::depths::Sizes;
+use crate::fabric::Classes;
 use crate::groups::{CombineSpec, GroupsSpec};
 use crate::link::LinkParameters;
 use crate::multicast_keys::refused;
 use crate::packet::MAX_ENTRIES;
 use crate::port::{FarEnd, OutputPort};
+use crate::router_classes::RouterSets;
+use crate::router_params::{RouterParams, check_sets};
 use crate::stations::ReceiveBuffer;
 
 /// Specification from which a fabric is built.
@@ -83,12 +86,10 @@ pub struct Plan {
     pub(crate) vc_shift: u32,
     /// Largest number of ports of a router.
     pub(crate) max_ports: u16,
-    /// Initial value of a credit counter in bytes, by class of channels: the depth of the buffer.
-    pub(crate) depths: Vec<u32>,
-    /// Depth in bytes of the buffer behind the inputs (`RouterSpec::inner_buffer`). 0 if the architecture has none.
-    pub(crate) inner_depth: u32,
-    /// Router delay, in ticks.
-    pub(crate) delay: u64,
+    /// Routers in sets of equal ones.
+    pub(crate) sets: RouterSets,
+    /// Parameters of the routers, by set.
+    pub(crate) routers: Vec<RouterParams>,
     pub(crate) credit_return: CreditReturn,
     pub(crate) receive_buffer: Option<ReceiveBuffer>,
     /// Whether multicast packets are sent.
@@ -110,7 +111,7 @@ const TICKS_PER_PACKET: u64 = 64;
 const MOST_ROUTERS: u32 = u16::MAX as u32;
 
 /// Largest time in picoseconds. Longer ones are taken for mistakes.
-const LONGEST: u64 = 1 << 50;
+pub(crate) const LONGEST: u64 = 1 << 50;
 
 impl FabricSpec {
     /// Returns the number of VC classes that the routing and the trees of groups need.
@@ -123,10 +124,11 @@ impl FabricSpec {
         self.router.common().vcs.unwrap_or(self.classes())
     }
 
-    /// Returns the delay of routers with at most `max_ports` ports, and the depths of their buffers.
-    pub(crate) fn sizes(&self, max_ports: u16) -> Sizes {
+    /// Returns the delay of routers with the given keys, and the depths of their buffers. A router has at most
+    /// `max_ports` ports.
+    pub(crate) fn sizes(&self, router: &RouterSpec, max_ports: u16) -> Sizes {
         let names = self.topology.class_names();
-        self.router.sizes(&NetworkParameters { names: &names, links: &self.links, packet: self.packet, max_ports })
+        router.sizes(&NetworkParameters { names: &names, links: &self.links, packet: self.packet, max_ports })
     }
 }
 
@@ -192,17 +194,11 @@ impl Plan {
         }
         let max_ports = max_ports(&*spec.topology).saturating_add(units.map_or(0, |units| units.units));
         refused(&spec.router, max_ports).map_or(Ok(()), |(key, message)| Err(KeyError::new(key, message)))?;
-        let names = spec.topology.class_names();
-        let sizes = spec.sizes(max_ports);
-        let depths = names.iter().zip(&sizes.buffers).map(|(name, &depth)| {
-            let key = router.buffer.map_or_else(|| "buffer".to_owned(), |depths| depths.key_of(name));
-            holds_a_packet(&format!("router.{key}"), depth, spec.packet)
-        });
-        let mut depths = depths.collect::<Result<Vec<_>, _>>()?;
-        depths.push(depths.first().copied().unwrap_or(0));
-        let inner = sizes.inner.map(|(key, buffer)| holds_a_packet(key, buffer, spec.packet));
-        let inner_depth = inner.transpose()?.unwrap_or(0);
-        let tick = grain(&spec, sizes.delay)?;
+        let sets = RouterSets::new(&spec.router, &*spec.topology);
+        check_sets(&sets, spec.links.len())?;
+        let params = sets.iter().map(|set| spec.router_params(set, max_ports)).collect::<Result<Vec<_>, _>>()?;
+        let tick = grain(&spec, &params)?;
+        let routers = params.into_iter().map(|(own, delay)| RouterParams { delay: delay.0 / tick.0, ..own }).collect();
         let mut links: Vec<_> =
             spec.links.iter().map(|link| in_ticks(*link, spec.packet, tick)).collect::<Result<_, _>>()?;
         links.extend(internal_link(&spec.links, units, spec.packet, tick)?);
@@ -216,9 +212,8 @@ impl Plan {
             vcs,
             vcs_per_class,
             vc_shift: u32::from(vcs).next_power_of_two().trailing_zeros(),
-            depths,
-            inner_depth,
-            delay: sizes.delay.0 / tick.0,
+            sets,
+            routers,
             credit_return: spec.router.common().credit_return,
             receive_buffer,
             internal: ChannelClass(spec.links.len() as u8),
@@ -322,22 +317,6 @@ impl Plan {
         self.links[class.0 as usize].bandwidth
     }
 
-    /// Returns the router delay, in ticks.
-    pub fn router_delay(&self) -> u64 {
-        self.delay
-    }
-
-    /// Returns the depth in bytes of the buffer that a credit stands for, on the channels of a class.
-    pub fn buffer_bytes(&self, class: ChannelClass) -> u32 {
-        self.depths[usize::from(class.0)]
-    }
-
-    /// Returns the depth in bytes of the buffer behind the inputs: of a crosspoint, an output, or the shared memory. 0
-    /// if there is none.
-    pub fn inner_buffer_bytes(&self) -> u32 {
-        self.inner_depth
-    }
-
     /// Returns the size of the largest packet in bytes.
     pub fn packet(&self) -> u32 {
         self.packet
@@ -361,7 +340,7 @@ impl Plan {
 
     /// Returns the largest distance of an event from the present, in ticks, except for sources that idle.
     pub(crate) fn horizon(&self) -> u64 {
-        self.links.iter().map(|link| link.full + link.delay + self.delay).max().unwrap_or(1)
+        self.links.iter().map(|link| link.full + link.delay).max().unwrap_or(1) + self.longest_router_delay()
     }
 
     /// Returns what a credit stands for: one counter a link, except for some settings of the output-queued router.
@@ -381,18 +360,18 @@ impl Plan {
     /// Returns whether a packet may leave an input before its tail has come: by a faster channel or over a faster
     /// crossbar.
     pub(crate) fn tracks_tails(&self) -> bool {
-        let late = self.credit_return == CreditReturn::Tail && self.router.speedup() > 1;
+        let late = self.credit_return == CreditReturn::Tail && self.routers.iter().any(|own| own.speedup > 1);
         // A combine unit waits for the tail.
         self.has_mixed_rates() || late || self.units().is_some()
     }
 
     /// Returns the full credit of an output's channel on a virtual channel, in bytes: the depth of the buffer at its
     /// far end.
-    pub(crate) fn depth_beyond(&self, output: &OutputPort) -> i32 {
+    pub(crate) fn depth_beyond(&self, output: &OutputPort, classes: &Classes) -> i32 {
         match (output.far_end, self.receive_buffer) {
             (FarEnd::Station(_), Some(buffer)) => buffer.depth as i32,
             (FarEnd::Node | FarEnd::Unit, _) => i32::MAX,
-            _ => self.buffer_bytes(output.class) as i32,
+            _ => classes[usize::from(output.class.0)].depth as i32,
         }
     }
 
@@ -410,7 +389,7 @@ impl Plan {
     }
 }
 
-fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, KeyError> {
+pub(crate) fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, KeyError> {
     let depth = buffer
         .in_bytes(packet)
         .ok_or_else(|| KeyError::new(key, format!("{buffer} is too deep: at most 2 GiB are allowed")))?;
@@ -424,24 +403,22 @@ fn holds_a_packet(key: &str, buffer: Capacity, packet: Bytes) -> Result<u32, Key
 }
 
 /// Returns the greatest common divisor of all times.
-fn grain(spec: &FabricSpec, router_delay: Time) -> Result<Time, KeyError> {
-    if router_delay.0 > LONGEST {
-        return Err(KeyError::new("router.delay", format!("{router_delay} is too long: at most 1000 s")));
-    }
+fn grain(spec: &FabricSpec, routers: &[(RouterParams, Time)]) -> Result<Time, KeyError> {
     let mut smallest = u64::MAX;
-    let mut grain = spec.other_times.iter().fold(router_delay.0, |grain, time| gcd(grain, time.0));
+    let delays = routers.iter().map(|(_, delay)| delay);
+    let mut grain = delays.chain(&spec.other_times).fold(0, |grain, time| gcd(grain, time.0));
     if let Some(units) = spec.groups.as_ref().and_then(|groups| groups.units) {
         grain = gcd(grain, units.cycle.0);
     }
     if let Some(period) = spec.routing.snapshot_period() {
         grain = gcd(grain, period.0);
     }
-    let speedup = u64::from(spec.router.speedup());
     for &size in std::iter::once(&spec.packet).chain(&spec.other_packets) {
         for link in &spec.links {
             let time = serialization(*link, size)?;
             smallest = smallest.min(time);
-            grain = gcd(gcd(grain, time), time.div_ceil(speedup));
+            let crossings = routers.iter().map(|(own, _)| time.div_ceil(own.speedup.into()));
+            grain = crossings.fold(gcd(grain, time), gcd);
         }
         if let Some(buffer) = &spec.receive_buffer {
             grain = gcd(grain, drain_time(buffer.drain, size)?);

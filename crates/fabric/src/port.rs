@@ -1,7 +1,12 @@
 //! The two ends of a channel, as every architecture has them. State of a port that only one architecture needs lies
 //! with that architecture.
 
-use topology::ChannelClass;
+/// Number of sets of equal channels.
+pub(crate) const MOST_LINK_CLASSES: usize = 256;
+
+/// Set of equal channels (`Fabric::classes`): of one class, between equal routers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkClass(pub u8);
 
 /// Far end of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +48,7 @@ pub(crate) struct OutputPort {
     pub owner: u32,
     /// Number of the port in its router.
     pub port: u16,
-    pub class: ChannelClass,
+    pub class: LinkClass,
     /// Flags: `LINK_EVENT_PENDING`, `WAITING_FOR_CREDIT`, `INJECTION` and `INTERNAL`.
     pub flags: u8,
 }
@@ -71,7 +76,7 @@ pub(crate) struct InputPort {
     pub arrived: u32,
     /// Partition of the upstream output.
     pub partition: u16,
-    pub class: ChannelClass,
+    pub class: LinkClass,
     /// Virtual channel of `arrived`.
     pub arrived_vc: u8,
 }

@@ -4,37 +4,39 @@ use topology::ChannelClass;
 
 use crate::catalogue::{CreditReturn, CreditRule, RouterSpec};
 use crate::plan::Plan;
+use crate::router_params::RouterParams;
 
 impl Plan {
     /// Returns the least time in ticks from a packet's head on a channel of class `class` to the return of its credit,
-    /// if it meets no other packet and leaves the router by a channel of class `out`: the delay there and back, and the
-    /// time in the buffer.
+    /// if it meets no other packet and leaves the router, one of a set, by a channel of class `out`: the delay there and
+    /// back, and the time in the buffer.
     ///
     /// The rules are those of docs/concepts/credits.md, for the largest packet.
-    pub fn credit_round_trip(&self, class: ChannelClass, out: ChannelClass) -> u64 {
+    pub fn credit_round_trip(&self, class: ChannelClass, set: usize, out: ChannelClass) -> u64 {
         let [link, next] = [class, out].map(|class| self.links[usize::from(class.0)]);
+        let RouterParams { delay, speedup, .. } = self.routers[set];
         let leaving = match &self.router {
-            RouterSpec::InputOutputQueued(spec) => next.full.div_ceil(u64::from(spec.speedup.max(1))),
+            RouterSpec::InputOutputQueued(_) => next.full.div_ceil(u64::from(speedup)),
             _ => next.full,
         };
         let held = match (&self.router, self.credit_return) {
             // A packet that is admitted to the shared memory returns its credit at once.
-            (RouterSpec::SharedBuffer(_), _) => self.delay,
-            (_, CreditReturn::Head) => self.delay + leaving.saturating_sub(link.full),
+            (RouterSpec::SharedBuffer(_), _) => delay,
+            (_, CreditReturn::Head) => delay + leaving.saturating_sub(link.full),
             // The tail is a router's delay behind its arrival too, and does not overtake itself.
-            (_, CreditReturn::Tail) => self.delay + leaving.max(link.full),
+            (_, CreditReturn::Tail) => delay + leaving.max(link.full),
         };
         2 * link.delay + held
     }
 
-    /// Returns the least credit round trip, in ticks, of a channel whose packets leave by several others. Under
-    /// `row-minimum`, packets that enter a crosspoint other than the fullest return their credits at once.
-    pub fn least_credit_round_trip(&self, class: ChannelClass) -> u64 {
+    /// Returns the least credit round trip, in ticks, of a channel into a router of a set whose packets leave by several
+    /// others. Under `row-minimum`, packets that enter a crosspoint other than the fullest return their credits at once.
+    pub fn least_credit_round_trip(&self, class: ChannelClass, set: usize) -> u64 {
         let outs = (0..self.links.len() as u8).map(ChannelClass).filter(|&out| out != ChannelClass::INJECTION);
-        let least = outs.map(|out| self.credit_round_trip(class, out)).min().unwrap_or(0);
+        let least = outs.map(|out| self.credit_round_trip(class, set, out)).min().unwrap_or(0);
         match &self.router {
             RouterSpec::OutputQueued(spec) if spec.credits == CreditRule::RowMinimum => {
-                least.min(2 * self.links[usize::from(class.0)].delay + self.delay)
+                least.min(2 * self.links[usize::from(class.0)].delay + self.routers[set].delay)
             }
             _ => least,
         }

@@ -98,7 +98,8 @@ impl Network {
         max_time.map_or(u64::MAX, |time| time.0 / self.plan.tick().0)
     }
 
-    /// Returns the zero-load latency of a packet on a path through `routers` routers, in ticks.
+    /// Returns the zero-load latency of a packet on a path through `routers` routers, in ticks: over the slowest channels
+    /// and routers, if they differ.
     pub fn zero_load_latency(&self, routers: u32) -> u64 {
         if !self.has(Feature::Routers) {
             return self.plan.link_delay(ChannelClass::INJECTION) + self.slowest_channel(1);
@@ -107,7 +108,7 @@ impl Network {
         self.plan.link_delay(ChannelClass::INJECTION)
             + self.plan.link_delay(ChannelClass::EJECTION)
             + u64::from(routers.saturating_sub(1)) * between
-            + u64::from(routers) * self.plan.router_delay()
+            + u64::from(routers) * self.plan.longest_router_delay()
             + self.slowest_channel(routers)
     }
 
@@ -140,9 +141,14 @@ impl Network {
     }
 }
 
-/// Returns the delay of the path between two nodes of one router, in ticks.
+/// Returns the delays of the channels of two nodes, in ticks: from one of them, and to the other.
+fn delays_of_nodes(plan: &Plan) -> u64 {
+    plan.link_delay(ChannelClass::INJECTION) + plan.link_delay(ChannelClass::EJECTION)
+}
+
+/// Returns the delay of the path between two nodes of one of the fastest routers, in ticks.
 pub(crate) fn least_path(plan: &Plan) -> u64 {
-    plan.link_delay(ChannelClass::INJECTION) + plan.link_delay(ChannelClass::EJECTION) + plan.router_delay()
+    delays_of_nodes(plan) + plan.router_delays().min().unwrap_or(0)
 }
 
 /// Returns the delays of the channels between routers, by class, in ticks.
@@ -150,12 +156,13 @@ fn delays_between(plan: &Plan) -> impl Iterator<Item = u64> {
     (2..plan.topology().class_names().len() as u8).map(|class| plan.link_delay(ChannelClass(class)))
 }
 
-/// Returns the delay of a channel between routers and of the router behind it, in ticks. None if these channels have
-/// different delays.
+/// Returns the delay of a channel between routers and of the router behind it, in ticks. None if these channels or the
+/// routers have different delays.
 pub(crate) fn hop_delay(plan: &Plan) -> Option<u64> {
     let mut delays = delays_between(plan);
     let first = delays.next().unwrap_or(0);
-    delays.all(|delay| delay == first).then(|| first + plan.router_delay())
+    let router = plan.common_router_delay()?;
+    delays.all(|delay| delay == first).then_some(first + router)
 }
 
 /// Returns the delay of the idle path between nodes of two routers, in ticks: the latency of a packet's head over the
@@ -181,14 +188,14 @@ pub(crate) fn path_of_equal_hops(plan: &Plan, hop: u64, (from, to): (RouterId, R
 pub(crate) fn path_by_ports(plan: &Plan, (from, to): (RouterId, RouterId)) -> u64 {
     let topology = plan.topology();
     let (mut at, mut distance) = (from, topology.distance(from, to));
-    let mut delay = least_path(plan);
+    let mut delay = delays_of_nodes(plan) + plan.router_delay(from);
     while distance > 0 {
         let nearer = |port: PortId| match topology.endpoint(at, port) {
             Endpoint::Router(next, _) if topology.distance(next, to) < distance => Some((port, next)),
             _ => None,
         };
         let Some((port, next)) = (0..topology.ports(at)).map(PortId).find_map(nearer) else { break };
-        delay += plan.link_delay(topology.class(at, port)) + plan.router_delay();
+        delay += plan.link_delay(topology.class(at, port)) + plan.router_delay(next);
         (at, distance) = (next, topology.distance(next, to));
     }
     delay

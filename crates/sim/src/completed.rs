@@ -34,7 +34,7 @@ pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
     if !model.has(Feature::Routes) {
         let mut router = spec.router.clone();
         router.complete(&links, default, &*topology);
-        // Nothing but the delay of routers counts.
+        // Nothing but the delay of routers counts, and a class of routers says its own.
         let delay = spec.router.size_keys().delay;
         if delay.is_none() && model.has(Feature::Routers) {
             *delay = *router.size_keys().delay;

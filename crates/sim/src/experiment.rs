@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ::apps::motifs::ProgramSpec;
 use experiment::{ExperimentError, ExperimentLanguage, ExperimentSpec, File, Point, ProgramRanksSpec, WorkloadSpec};
 use fabric::catalogue::Depths;
-use topology::ChannelClass;
+use topology::{ChannelClass, RouterClasses, Topology};
 
 use ::system::Proofs;
 use ::system::{BuildCache, GivenPrograms};
@@ -122,19 +122,25 @@ impl Experiment {
         self.file.error_in(point.index, path, message)
     }
 
-    /// Checks the names of the classes of channels in a point's `[link.CLASS]` and `[router.buffer]` tables. `names`
-    /// are the classes of its topology, in order.
+    /// Checks the names of the classes of channels in a point's `[link.CLASS]` and `buffer` tables, and of the classes of
+    /// routers in its `[router.CLASS]` tables, against its topology.
     ///
     /// # Errors
     /// The first class that the topology does not have, and a depth for ejection channels, which have no buffer.
-    pub fn check_classes(&self, point: &Point, names: &[&str]) -> Result<(), ExperimentError> {
+    pub fn check_classes(&self, point: &Point, topology: &dyn Topology) -> Result<(), ExperimentError> {
+        let (names, router) = (topology.class_names(), point.spec.router.common());
         let ejection = names.get(usize::from(ChannelClass::EJECTION.0)).copied().unwrap_or_default();
-        let of_links = point.spec.link.classes.keys().map(String::as_str);
-        let of_buffers = point.spec.router.common().buffer.into_iter().flat_map(Depths::classes);
-        let links = of_links.filter(|class| !names.contains(class)).map(|class| ("link", class));
-        let buffers = of_buffers.filter(|class| *class == ejection || !names.contains(class));
-        let Some((table, class)) = links.chain(buffers.map(|class| ("router.buffer", class))).next() else {
-            return Ok(());
+        let of_links = point.spec.link.classes.keys().map(|class| ("link".to_owned(), class.as_str()));
+        let of_classes =
+            router.classes.iter().map(|(class, own)| (format!("router.{class}.buffer"), own.buffer.as_ref()));
+        let buffers = std::iter::once(("router.buffer".to_owned(), router.buffer)).chain(of_classes);
+        let of_buffers = buffers.flat_map(|(table, depths)| {
+            depths.into_iter().flat_map(Depths::classes).map(move |class| (table.clone(), class))
+        });
+        let links = of_links.filter(|(_, class)| !names.contains(class));
+        let buffers = of_buffers.filter(|(_, class)| *class == ejection || !names.contains(class));
+        let Some((table, class)) = links.chain(buffers).next() else {
+            return self.check_router_classes(point, topology);
         };
         let reason = if class == ejection {
             "nodes take packets without credit, but for `node.receive_buffer`"
@@ -142,10 +148,25 @@ impl Experiment {
             "the topology has none of that name"
         };
         let message = format!("unknown class of channels `{class}` in [{table}]: {reason}");
-        let allowed: Vec<&str> = match table {
+        let allowed: Vec<&str> = match table.as_str() {
             "link" => names.iter().copied().chain(["bandwidth", "delay"]).collect(),
             _ => names.iter().copied().filter(|name| *name != ejection).collect(),
         };
         Err(self.file.unknown_in((point.index, &format!("{table}.{class}")), message, class, allowed))
+    }
+
+    fn check_router_classes(&self, point: &Point, topology: &dyn Topology) -> Result<(), ExperimentError> {
+        let given = point.spec.router.common().classes;
+        // Nothing is counted for the routers of most networks.
+        let known = if given.is_empty() { RouterClasses::default() } else { RouterClasses::of(topology) };
+        let Some(class) = given.keys().find(|class| !known.names().contains(class)) else { return Ok(()) };
+        let place = (point.index, &*format!("router.{class}"));
+        if known.names().is_empty() {
+            let kind = topology.kind();
+            let message = format!("the routers of this {kind} are of one class: give its keys in [router]");
+            return Err(self.file.error_in(place.0, place.1, message));
+        }
+        let message = format!("unknown class of routers `{class}` in [router]: the topology has none of that name");
+        Err(self.file.unknown_in(place, message, class, known.names().iter().map(String::as_str)))
     }
 }

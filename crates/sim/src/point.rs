@@ -30,7 +30,7 @@ pub enum PointError {
 fn build(experiment: &Experiment, point: &Point) -> Result<System, ExperimentError> {
     let (parts, base) = (experiment.parts(), experiment.base_dir());
     if let Ok(topology) = parts.topology(&point.spec, base) {
-        experiment.check_classes(point, &topology.class_names())?;
+        experiment.check_classes(point, &*topology)?;
     }
     System::build_from(&point.spec, base, parts).map_err(|error| located(experiment, point, &error))
 }

@@ -9,7 +9,7 @@ use ::experiment::{ExperimentSpec, InSwitchSpec, JobSpec, Model, WorkloadSpec};
 use ::network::{DelayModel, Feature, NetworkModel, PacketModel};
 use ::topology::TopologySpec;
 use ::traffic::pacers::PacerSpec;
-use fabric::catalogue::RouterSpec;
+use fabric::catalogue::{RouterClassSpec, RouterSpec};
 
 /// Packet size for comparison with the sizes of control messages, in bytes. Larger messages are carried whole too.
 pub const WHOLE: u64 = 1 << 30;
@@ -73,7 +73,9 @@ fn routes(spec: &ExperimentSpec) -> Option<Wrong> {
         return wrong("routing", &format!("no routes: a message takes {delay}"));
     }
     let mut router = spec.router.clone();
-    *router.size_keys().delay = None;
+    let keys = router.size_keys();
+    *keys.delay = None;
+    keys.classes.retain(|_, own| RouterClassSpec { delay: None, ..own.clone() } != RouterClassSpec::default());
     if router != RouterSpec::default() {
         return wrong("router", "no buffers and arbiters: of these keys only `delay` counts");
     }

@@ -1,5 +1,9 @@
 //! Connected ports of routers, and the check of `router.ports`.
 
+use std::cmp::Reverse;
+
+use fabric::RouterSets;
+use fabric::catalogue::RouterSpec;
 use topology::{Endpoint, Topology};
 use units::{KeyError, PortId, RouterId};
 
@@ -9,17 +13,23 @@ pub fn connected_ports(topology: &dyn Topology, router: RouterId) -> impl Iterat
     ports.filter(move |&port| topology.endpoint(router, port) != Endpoint::Unconnected)
 }
 
-/// Refuses switches with too few ports for a topology. `ports` is the number of ports of a switch.
-pub(crate) fn check(topology: &dyn Topology, ports: Option<u16>) -> Result<(), KeyError> {
-    let Some(ports) = ports else { return Ok(()) };
-    let need = |router| connected_ports(topology, router).count();
-    let routers = (0..topology.routers()).map(RouterId).map(|router| (need(router), std::cmp::Reverse(router)));
-    let Some((most, router)) = routers.max().filter(|&(most, _)| most > usize::from(ports)) else { return Ok(()) };
+/// Refuses switches with too few ports for a topology. Of several the one with most wires is named.
+pub(crate) fn check(topology: &dyn Topology, router: &RouterSpec) -> Result<(), KeyError> {
+    let sets = RouterSets::new(router, topology);
+    if sets.iter().all(|(_, keys)| keys.common().ports.is_none()) {
+        return Ok(());
+    }
+    let lacking = |router: RouterId| {
+        let (need, ports) = (connected_ports(topology, router).count(), sets.keys(router).common().ports?);
+        (need > usize::from(ports)).then_some((need, Reverse(router), ports))
+    };
+    let routers = (0..topology.routers()).map(RouterId);
+    let Some((most, Reverse(router), ports)) = routers.filter_map(lacking).max() else { return Ok(()) };
     let message = format!(
         "router {} of this {} has {most} wires, and a switch {ports} ports: give at least {most} ports, or choose a topology with \
          fewer wires a router",
-        router.0.0,
+        router.0,
         topology.kind(),
     );
-    Err(KeyError::new("router.ports", message))
+    Err(KeyError::new(sets.path(router, "ports"), message))
 }

@@ -72,7 +72,7 @@ impl System {
         model::check(spec, &**model)?;
         let with_delays = cables::with_delays(spec, (&*topology, &**model))?;
         let (spec, delays_of_lengths) = (&*with_delays.spec, with_delays.of_lengths);
-        ports::check(&*topology, spec.router.common().ports)?;
+        ports::check(&*topology, &spec.router)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
         let mut jobs = job::job_builders(spec, (&topology, &**model), (base, parts), &[])?;
         let offload_limits = {

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use routing::{Routing, RoutingSpec};
-use testkit::oracle::{Arbitration, Architecture, Credits, Flow, Job, Link, Network, ReceiveBuffer, simulate};
+use testkit::oracle::{
+    Arbitration, Architecture, Credits, Flow, Job, Link, Network, ReceiveBuffer, RouterModel, simulate,
+};
 use topology::{Topology, TopologySpec};
 use units::NodeId;
 
@@ -47,14 +49,13 @@ fn last_arrival_behind(
 ) -> u64 {
     let (topology, routing) = machine(shorthand);
     let nodes = topology.nodes();
+    let own = RouterModel { architecture: router.0, buffers: vec![256; links.len()], delay: 90_000 };
     let network = Network {
         topology: &*topology,
         routing: &*routing,
         links: links.to_vec(),
-        architecture: router.0,
+        routers: (0..topology.routers()).map(|_| own.clone()).collect(),
         vcs: None,
-        buffers: vec![256; links.len()],
-        delay: 90_000,
         frees_at_tail: router.1,
         packet: 256,
         receive_buffer,

@@ -25,7 +25,7 @@ pub enum Endpoint {
 }
 
 /// Class of channels: a named set of channels that play the same part, such as `up`, `local` or `dim0`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ChannelClass(pub u8);
 
 impl ChannelClass {

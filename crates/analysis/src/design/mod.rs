@@ -7,6 +7,7 @@ mod cost;
 
 use std::collections::BTreeMap;
 
+use fabric::RouterSets;
 use serde::Serialize;
 use topology::{ChannelClass, Topology};
 use units::{Length, RouterId};
@@ -148,7 +149,7 @@ pub(crate) fn of(system: &System, bound: f64) -> Design {
         cables: kinds.all().cables,
         lengths: lengths(kinds),
     };
-    let switches_by_ports = switches(topology, system.spec.router.common().ports);
+    let switches_by_ports = switches(topology, system.network.plan.router_sets());
     let mut design = Design {
         nodes: topology.nodes(),
         interfaces: u64::from(topology.planes()) * u64::from(topology.nodes()),
@@ -172,16 +173,17 @@ impl SwitchCount {
     }
 }
 
-/// Returns the number of free ports of all routers, if each has `ports` ports.
-pub(crate) fn free_ports(topology: &dyn Topology, ports: u16) -> u64 {
-    switches(topology, Some(ports)).iter().map(SwitchCount::free).sum()
+/// Returns the number of free ports of all routers, whose keys are in sets.
+pub(crate) fn free_ports(topology: &dyn Topology, sets: &RouterSets) -> u64 {
+    switches(topology, sets).iter().map(SwitchCount::free).sum()
 }
 
-/// Counts routers by number of ports and of connected ports. Without `ports`, the topology gives the number of ports.
-fn switches(topology: &dyn Topology, ports: Option<u16>) -> Vec<SwitchCount> {
+/// Counts routers by number of ports and of connected ports. Without the key `ports`, the topology gives the number of
+/// ports.
+fn switches(topology: &dyn Topology, sets: &RouterSets) -> Vec<SwitchCount> {
     let mut alike: BTreeMap<(u16, u16), u32> = BTreeMap::new();
     for router in (0..topology.routers()).map(RouterId) {
-        let own = ports.unwrap_or_else(|| topology.ports(router));
+        let own = sets.keys(router).common().ports.unwrap_or_else(|| topology.ports(router));
         let connected = connected_ports(topology, router).count() as u16;
         *alike.entry((own, connected)).or_insert(0) += 1;
     }

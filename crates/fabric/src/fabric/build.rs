@@ -19,7 +19,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Pool};
 use crate::partition_map::{PartitionMap, Place};
 use crate::plan::Plan;
-use crate::port::{FarEnd, InputPort, NEAR_CREDITS, NO_PARTITION, OutputPort};
+use crate::port::{FarEnd, InputPort, LinkClass, MOST_LINK_CLASSES, NEAR_CREDITS, NO_PARTITION, OutputPort};
 use crate::stations::Stations;
 use crate::stations::combine::CombineUnits;
 
@@ -46,7 +46,6 @@ impl Fabric {
         let mut fabric = Self {
             params: Params {
                 units_per_tick: plan.units_per_tick(),
-                router_delay: plan.delay,
                 words,
                 vc_shift: plan.vc_shift,
                 full_bytes: plan.packet,
@@ -107,10 +106,22 @@ impl Fabric {
 const CACHED_OUTPUTS: usize = 1 << 13;
 
 fn classes(plan: &Plan) -> Classes {
-    let mut classes = Box::new([Class::default(); 256]);
-    for ((class, link), &vcs_per_class) in classes.iter_mut().zip(&plan.links).zip(&plan.vcs_per_class) {
-        let crossing = link.full.div_ceil(u64::from(plan.router.speedup()));
-        *class = Class { delay: link.delay, full: link.full, crossing, vcs_per_class };
+    let mut classes = Box::new([Class::default(); MOST_LINK_CLASSES]);
+    for (class, (channel, [from, to])) in classes.iter_mut().zip(plan.link_classes()) {
+        let (link, [from, to]) = (plan.links[usize::from(channel.0)], [from, to].map(|set| &plan.routers[set]));
+        let leads_to_router = channel != ChannelClass::EJECTION && channel != plan.internal;
+        *class = Class {
+            delay: link.delay,
+            delay_with_router: link.delay + if leads_to_router { to.delay } else { 0 },
+            full: link.full,
+            crossing: link.full.div_ceil(u64::from(from.speedup)),
+            depth: to.depths[usize::from(channel.0)],
+            inner_depth: from.inner_depth,
+            speedup: from.speedup,
+            vcs: if channel == plan.internal { 1 } else { plan.vcs_on(channel) },
+            vcs_per_class: plan.vcs_per_class[usize::from(channel.0)],
+            channel,
+        };
     }
     classes
 }
@@ -141,27 +152,30 @@ fn outputs(plan: &Plan, map: &PartitionMap, part: usize) -> (Vec<OutputPort>, St
         for port in 0..topology.ports(RouterId(router)) {
             let (router, port) = (RouterId(router), PortId(port));
             let class = plan.class_of(plan.channels.output(router, port));
-            let (class, far_end) = match topology.endpoint(router, port) {
-                Endpoint::Router(next, in_port) => (class, far_router(map.port(next, in_port))),
-                Endpoint::Node(_) => (class, stations.add().map_or(FarEnd::Node, FarEnd::Station)),
-                Endpoint::Unconnected => (ChannelClass::INJECTION, FarEnd::Unconnected),
+            let (class, to, far_end) = match topology.endpoint(router, port) {
+                Endpoint::Router(next, in_port) => (class, Some(next), far_router(map.port(next, in_port))),
+                Endpoint::Node(_) => (class, None, stations.add().map_or(FarEnd::Node, FarEnd::Station)),
+                Endpoint::Unconnected => (ChannelClass::INJECTION, None, FarEnd::Unconnected),
             };
-            outputs.push(output(far_end, class, (owner, port.0, 0)));
+            outputs.push(output(far_end, plan.link_class(class, [Some(router), to]), (owner, port.0, 0)));
         }
         for port in topology.ports(RouterId(router))..plan.ports(RouterId(router)) {
-            outputs.push(output(FarEnd::Unit, plan.internal, (owner, port, OutputPort::INTERNAL)));
+            let class = plan.link_class(plan.internal, [Some(RouterId(router)); 2]);
+            outputs.push(output(FarEnd::Unit, class, (owner, port, OutputPort::INTERNAL)));
         }
     }
     for (owner, (node, plane)) in map.sources(part).enumerate() {
         let (router, port) = topology.attachment_on(node, plane);
         let far_end = far_router(map.port(router, port));
-        outputs.push(output(far_end, ChannelClass::INJECTION, (owner, 0, OutputPort::INJECTION)));
+        let class = plan.link_class(ChannelClass::INJECTION, [None, Some(router)]);
+        outputs.push(output(far_end, class, (owner, 0, OutputPort::INJECTION)));
     }
     let mut owner = map.sources(part).count();
     for &router in map.routers(part) {
         for port in topology.ports(RouterId(router))..plan.ports(RouterId(router)) {
             let far_end = far_router(map.port(RouterId(router), PortId(port)));
-            outputs.push(output(far_end, plan.internal, (owner, 0, OutputPort::INJECTION | OutputPort::INTERNAL)));
+            let class = plan.link_class(plan.internal, [Some(RouterId(router)); 2]);
+            outputs.push(output(far_end, class, (owner, 0, OutputPort::INJECTION | OutputPort::INTERNAL)));
             owner += 1;
         }
     }
@@ -172,7 +186,7 @@ fn far_router(place: Place) -> FarEnd {
     FarEnd::Router { partition: place.partition, port: place.index }
 }
 
-fn output(far_end: FarEnd, class: ChannelClass, (owner, port, flags): (usize, u16, u8)) -> OutputPort {
+fn output(far_end: FarEnd, class: LinkClass, (owner, port, flags): (usize, u16, u8)) -> OutputPort {
     OutputPort {
         free_at: 0,
         queued: 0,
@@ -200,24 +214,25 @@ fn inputs(
             if port >= topology.ports(router.id) {
                 let (partition, counters) = (part as u16, unit << credit_shift);
                 unit += 1;
-                let (router, class) = (number as u32, plan.internal);
+                let class = plan.link_class(plan.internal, [Some(router.id); 2]);
+                let router = number as u32;
                 inputs.push(InputPort { router, counters, arrived: NONE, partition, class, arrived_vc: 0 });
                 continue;
             }
-            let (upstream, channel) = match topology.endpoint(router.id, PortId(port)) {
-                Endpoint::Router(from, out) => (map.port(from, out), plan.channels.output(from, out)),
+            let (upstream, channel, from) = match topology.endpoint(router.id, PortId(port)) {
+                Endpoint::Router(from, out) => (map.port(from, out), plan.channels.output(from, out), Some(from)),
                 Endpoint::Node(node) => {
                     let plane = topology.plane_of(router.id);
-                    (map.injection(node, plane), plan.channels.injection_on(node, plane))
+                    (map.injection(node, plane), plan.channels.injection_on(node, plane), None)
                 }
-                Endpoint::Unconnected => (Place { partition: NO_PARTITION, index: 0 }, ChannelId(0)),
+                Endpoint::Unconnected => (Place { partition: NO_PARTITION, index: 0 }, ChannelId(0), None),
             };
             inputs.push(InputPort {
                 router: number as u32,
                 counters: upstream.index << credit_shift,
                 arrived: NONE,
                 partition: upstream.partition,
-                class: plan.class_of(channel),
+                class: plan.link_class(plan.class_of(channel), [from, Some(router.id)]),
                 arrived_vc: 0,
             });
         }

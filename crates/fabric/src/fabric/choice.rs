@@ -140,22 +140,22 @@ impl Fabric {
     /// bytes for which its far end has no room any more, on all virtual channels.
     fn occupancy(&self, output: usize) -> u64 {
         let port = &self.outputs[output];
-        port.queued + self.credits_taken(output, 0..self.plan.vcs_on(port.class))
+        port.queued + self.credits_taken(output, 0..self.classes[port.class.0 as usize].vcs)
     }
 
     /// Returns the congestion of a channel for a packet on a class of virtual channels: that of the class and of all
     /// classes with room for a packet at their far end.
     fn occupancy_ahead(&self, output: usize, own: VcClass) -> u64 {
-        let of_class = self.vcs_per_class(output);
-        let depth = u64::from(self.plan.buffer_bytes(self.outputs[output].class)) * u64::from(of_class);
+        let class = &self.classes[self.outputs[output].class.0 as usize];
+        let of_class = class.vcs_per_class;
+        let depth = u64::from(class.depth) * u64::from(of_class);
         let counted = |class: u8| {
             let taken = self.credits_taken(output, class * of_class..(class + 1) * of_class);
             let is_full = depth.saturating_sub(taken) < u64::from(self.params.full_bytes);
             let waiting = self.waiting[output << self.params.vc_shift | usize::from(class)];
             if is_full && class != own.0 { 0 } else { waiting + taken }
         };
-        let vcs = self.plan.vcs_on(self.outputs[output].class);
-        (0..vcs / of_class).map(counted).sum()
+        (0..class.vcs / of_class).map(counted).sum()
     }
 
     /// Writes the congestion of the output channels of this partition, by channel of the whole network.

@@ -132,7 +132,7 @@ impl Fabric {
     /// Gives every output the credits of the buffer at its far end. Nodes have unlimited room.
     pub(super) fn fill_credits(&mut self) {
         for output in 0..self.outputs.len() {
-            let depth = self.plan.depth_beyond(&self.outputs[output]);
+            let depth = self.plan.depth_beyond(&self.outputs[output], &self.classes);
             if self.credits.far.is_empty() {
                 self.outputs[output].credits.fill(depth);
             } else {
@@ -175,7 +175,7 @@ impl Fabric {
                 &mut self.credits.far[counter as usize]
             };
             *credit += bytes as i32;
-            debug_assert!(*credit <= self.plan.depth_beyond(port), "more credit than there is room");
+            debug_assert!(*credit <= self.plan.depth_beyond(port, &self.classes), "more credit than there is room");
             if port.flags & OutputPort::WAITING_FOR_CREDIT != 0 {
                 port.flags &= !OutputPort::WAITING_FOR_CREDIT;
                 self.mark_owner::<P>(output);
@@ -440,7 +440,7 @@ impl Fabric {
     /// Returns the credits, in bytes, that packets on the link and at its far end hold on some virtual channels
     /// of an output.
     pub(super) fn credits_taken(&self, output: usize, vcs: Range<u8>) -> u64 {
-        let depth = i64::from(self.plan.buffer_bytes(self.outputs[output].class));
+        let depth = i64::from(self.classes[self.outputs[output].class.0 as usize].depth);
         vcs.map(|vc| (depth - i64::from(self.credit(output, vc.into()))) as u64).sum()
     }
 }

@@ -70,9 +70,9 @@ impl Fabric {
         let mut time = if bytes == self.params.full_bytes {
             class.full
         } else {
-            self.odd_times[port.class.0 as usize].of(bytes, port.class, &self.plan)
+            self.odd_times[port.class.0 as usize].of(bytes, class.channel, &self.plan)
         };
-        let head = now + class.delay;
+        let at = now + class.delay_with_router;
         let port = if P::PLAIN {
             port
         } else {
@@ -88,7 +88,7 @@ impl Fabric {
         let more = port.queued > 0;
         // Most channels lead to routers: a comparison is predicted better than a jump through a table.
         let FarEnd::Router { partition, port: target } = port.far_end else {
-            self.leave_network(output, outgoing, head + time);
+            self.leave_network(output, outgoing, at + time);
             return Sent { time, more };
         };
         let input = target << self.params.vc_shift | u32::from(vc);
@@ -100,11 +100,11 @@ impl Fabric {
             self.spend_far_credit(output, outgoing);
         }
         if partition == self.part {
-            self.enter_router::<P>(input, packet, (head, time));
+            self.enter_router::<P>(input, packet, (at, time));
         } else {
             let tail = (!P::PLAIN && self.tails.is_some()).then_some(time);
             let mail = &mut self.context.outbox[partition as usize];
-            mail.packet((head, tail), input, self.pool[packet]);
+            mail.packet((at, tail), input, self.pool[packet]);
             if !P::PLAIN
                 && let Some(reports) = &self.reports
             {
@@ -192,11 +192,10 @@ impl Fabric {
         self.deliver(output, packet, at);
     }
 
-    /// Lets a packet go through the pipeline of a router: its head reaches an input, given as (port, virtual channel)
-    /// in one number, at tick `head`, and its tail `time` ticks later.
+    /// Lets a packet go through the pipeline of a router: its head leaves that of an input, given as (port, virtual
+    /// channel) in one number, at tick `at`, and its tail `time` ticks later.
     #[inline(always)]
-    fn enter_router<P: Profile>(&mut self, input: u32, packet: u32, (head, time): (u64, u64)) {
-        let at = head + self.params.router_delay;
+    fn enter_router<P: Profile>(&mut self, input: u32, packet: u32, (at, time): (u64, u64)) {
         if !P::PLAIN
             && let Some(tails) = &mut self.tails
         {

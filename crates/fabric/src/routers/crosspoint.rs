@@ -8,7 +8,8 @@ use crate::packet::Queue;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Crosspoint {
     pub(super) queue: Queue,
-    /// Bytes in the crosspoint, as its router accounts for them.
+    /// Bytes in the crosspoint, as its router accounts for them. In input-crosspoint-queued routers whose crosspoints
+    /// are less deep than others', the bytes that they lack count too.
     pub(super) held: u32,
 }
 

@@ -31,6 +31,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::packet::{NONE, Queue};
 use crate::prefetch::Prefetch;
 use crate::profile::{General, Profile};
+use crate::router_params::RouterParams;
 use crate::routers::Routers;
 use crate::routers::arbiter::{ArbitrationContext, Candidates, Last, RequestTable, in_turn};
 
@@ -38,11 +39,8 @@ use crate::routers::arbiter::{ArbitrationContext, Candidates, Last, RequestTable
 #[derive(Debug)]
 pub struct SharedBuffer {
     arbitration: Arbitration,
-    alpha: f64,
-    /// Shared memory of a router, in bytes.
-    memory: u64,
-    /// By router, bytes of the shared memory in use.
-    used: Vec<u64>,
+    /// Shared memories, by router.
+    memories: Vec<Memory>,
     /// By output, its router.
     router_of: Vec<u32>,
     vc_shift: u32,
@@ -62,6 +60,15 @@ pub struct SharedBuffer {
     words: usize,
     /// By router, the queue that last had a packet admitted from reserved space.
     last: Vec<u32>,
+}
+
+/// Shared memory of a router.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    /// Bytes that are free.
+    free: u64,
+    /// Threshold, as a multiple of the free memory.
+    alpha: f64,
 }
 
 /// Buffer space that a packet holds.
@@ -97,6 +104,12 @@ const RESERVED: u32 = 0;
 /// Flag in the number of a space: a queue of the shared memory, not an input.
 const SHARED: u32 = 1 << 31;
 
+impl Memory {
+    fn of(router: &RouterParams) -> Self {
+        Self { free: u64::from(router.inner_depth), alpha: router.alpha }
+    }
+}
+
 impl SharedBuffer {
     /// Creates empty routers.
     pub fn new(fabric: &Fabric, spec: &SharedBufferSpec) -> Self {
@@ -106,9 +119,7 @@ impl SharedBuffer {
         let words = (usize::from(fabric.plan.max_ports) << class_shift).div_ceil(64).max(1);
         Self {
             arbitration: spec.arbitration,
-            alpha: spec.alpha,
-            memory: u64::from(fabric.plan.inner_depth),
-            used: vec![0; fabric.routers.len()],
+            memories: fabric.routers.iter().map(|router| Memory::of(fabric.plan.router(router.id))).collect(),
             router_of: fabric.inputs.iter().map(|port| port.router).collect(),
             vc_shift,
             class_shift,
@@ -124,14 +135,14 @@ impl SharedBuffer {
 
     /// Returns whether a packet for a queue may take shared memory of its router now.
     fn admits(&self, router: usize, queue: usize, bytes: u32) -> bool {
-        let free = self.memory - self.used[router];
+        let Memory { free, alpha } = self.memories[router];
         let length = self.queues[queue].shared + u64::from(bytes);
-        u64::from(bytes) <= free && length as f64 <= self.alpha * free as f64
+        u64::from(bytes) <= free && length as f64 <= alpha * free as f64
     }
 
     /// Gives a packet shared memory.
     fn admit(&mut self, router: usize, queue: usize, packet: u32, bytes: u32) {
-        self.used[router] += u64::from(bytes);
+        self.memories[router].free -= u64::from(bytes);
         self.count_in(queue, packet, bytes);
     }
 
@@ -316,7 +327,7 @@ impl Buffers for SharedBuffer {
         }
         self.release_shared(space, bytes);
         let output = (space.part - 1) as usize >> self.class_shift;
-        self.used[self.router_of[output] as usize] -= u64::from(bytes);
+        self.memories[self.router_of[output] as usize].free += u64::from(bytes);
         0
     }
 
@@ -355,7 +366,7 @@ impl Routers for SharedBuffer {
             self.reserved[input as usize] += bytes;
             return;
         }
-        self.used[router] += u64::from(bytes);
+        self.memories[router].free -= u64::from(bytes);
         for copy in copies {
             let output = copy.base as usize + usize::from(copy.out);
             self.count_in(output << self.class_shift | usize::from(copy.class), copy.packet, bytes);
@@ -406,7 +417,8 @@ impl SharedBuffer {
         let words = (size.max_ports << size.vc_shift()).div_ceil(64).max(1);
         bytes_of::<SharedQueue>(size.inputs())
             + RequestTable::<Last>::bytes(size.ports, 1 << size.vc_shift())
-            + bytes_of::<u32>(size.inputs() + size.ports)
-            + bytes_of::<u64>(size.routers * (words + 2))
+            + bytes_of::<u32>(size.inputs() + size.ports + size.routers)
+            + bytes_of::<u64>(size.routers * words)
+            + bytes_of::<Memory>(size.routers)
     }
 }

@@ -92,7 +92,6 @@ impl Wires {
         };
         times.host += (handed - since) + (until - arrived);
         let tick = self.network.plan.tick().0;
-        let delay = self.network.plan.router_delay() * tick;
         let mut reached = handed;
         for (number, (sent, source)) in path.iter().enumerate() {
             let class = self.network.plan.class_of(self.channel(*source));
@@ -102,12 +101,16 @@ impl Wires {
             let (own, of_others) = if number == 0 { (own.min(waited), waited - own.min(waited)) } else { (0, waited) };
             let propagation = self.network.plan.link_delay(class) * tick;
             let is_last = number + 1 == path.len();
+            let behind = match path.get(number + 1) {
+                Some(&(_, ChannelSource::Router(router, _))) => self.network.plan.router_delay(router) * tick,
+                _ => 0,
+            };
             times_of.serialization += own + if is_last { sent.time * tick } else { 0 };
             times_of.queueing += of_others;
             times_of.propagation += propagation;
             times_of.crossed += 1;
-            times.routers += if is_last { 0 } else { delay };
-            reached = at + propagation + if is_last { 0 } else { delay };
+            times.routers += behind;
+            reached = at + propagation + behind;
         }
     }
 

@@ -104,7 +104,7 @@ fn follow(network: &Network, from: NodeId, to: NodeId) -> IdlePath {
         None => None,
     };
     let inside = inside.unwrap_or_else(|| nearer_and_nearer(network, at, network.topology.attachment(to).0));
-    inside.behind(network, ChannelClass::INJECTION, network.plan.router_delay())
+    inside.behind(network, ChannelClass::INJECTION, network.plan.router_delay(at))
 }
 
 /// Returns the path that consists of the ejection channel.
@@ -123,10 +123,11 @@ fn nearer_and_nearer(network: &Network, from: RouterId, to: RouterId) -> IdlePat
             _ => None,
         };
         let nearer = (0..topology.ports(at)).map(PortId).filter_map(nearer);
-        let Some((port, next)) = nearer.min_by_key(|&(port, _)| plan.link_delay(topology.class(at, port))) else {
+        let delay = |port, next| plan.link_delay(topology.class(at, port)) + plan.router_delay(next);
+        let Some((port, next)) = nearer.min_by_key(|&(port, next)| delay(port, next)) else {
             break;
         };
-        path = path.behind(network, topology.class(at, port), plan.router_delay());
+        path = path.behind(network, topology.class(at, port), plan.router_delay(next));
         (at, distance) = (next, distance - 1);
     }
     path
@@ -142,7 +143,7 @@ fn least(network: &Network, routing: &dyn Routing, (at, mut hop): (RouterId, Hop
         Endpoint::Router(next, in_port) if routers > 1 => {
             let hop = Hop { in_port, vc_class: route.vc_class, ..hop };
             let rest = least(network, routing, (next, hop), routers - 1)?;
-            Some(rest.behind(network, topology.class(at, port), network.plan.router_delay()))
+            Some(rest.behind(network, topology.class(at, port), network.plan.router_delay(next)))
         }
         _ => None,
     };

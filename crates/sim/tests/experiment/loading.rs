@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sim::{Experiment, MAX_FILE, NicSpec, WarmUp, WorkloadSpec};
+use topology::NetworkSpec;
 use units::{Bandwidth, Time};
 
 use super::{BASE, changed, error_of, load, load_with};
@@ -47,10 +48,46 @@ fn a_class_of_links_overrides_what_it_names() {
     let [point] = experiment.points() else { panic!("one point") };
     assert_eq!(point.spec.link.of_class("up"), (Bandwidth(10_000_000_000), Time(1_000_000)));
     assert_eq!(point.spec.link.of_class("down"), (Bandwidth(10_000_000_000), Time(20_000)));
-    assert!(experiment.check_classes(point, &["injection", "ejection", "up", "down"]).is_ok());
-    let error = experiment.check_classes(point, &["injection", "ejection", "ups"]).expect_err("no such class");
+    let topology = |text: &str| text.parse::<NetworkSpec>().unwrap().build(Path::new(".")).unwrap();
+    assert!(experiment.check_classes(point, &*topology("fat-tree:k=4,n=2")).is_ok());
+    let error = experiment.check_classes(point, &*topology("torus:4x4")).expect_err("no such class");
     assert_eq!((error.key.as_str(), error.position.as_ref().map(|at| at.line)), ("link.up", Some(8)));
-    assert_eq!(error.help.as_deref(), Some("did you mean `ups`?"));
+    assert_eq!(error.allowed, ["injection", "ejection", "dim0", "dim1", "bandwidth", "delay"]);
+}
+
+#[test]
+fn a_class_of_routers_has_to_be_one_of_the_topology() {
+    // Would catch a class that no router has, and whose keys nothing reads.
+    let topology = |text: &str| text.parse::<NetworkSpec>().unwrap().build(Path::new(".")).unwrap();
+    let checked = |router: &str, text: &str| {
+        let experiment = load(&changed("[router]", &format!("[router.{router}\n\n[router]"))).unwrap();
+        experiment.check_classes(&experiment.points()[0], &*topology(text))
+    };
+    let spine = "spine]\ndelay = \"1 us\"";
+    assert!(
+        checked(spine, "fat-tree:k=4,n=2").is_ok()
+            && checked(spine, "dragonfly-plus:leaves=2,spines=2,groups=3").is_ok()
+    );
+    let error = checked("spin]\ndelay = \"1 us\"", "fat-tree:k=4,n=3").expect_err("no such class");
+    assert_eq!((error.key.as_str(), error.help.as_deref()), ("router.spin", Some("did you mean `spine`?")));
+    assert_eq!(error.allowed, ["leaf", "spine", "core"]);
+    let error = checked(spine, "torus:4x4").expect_err("one class");
+    assert!(
+        error.key == "router.spine" && error.message.contains("the routers of this torus are of one class"),
+        "{error}"
+    );
+    let error = checked("spine]\nbuffer = { dim7 = \"1 packets\" }", "fat-tree:k=4,n=2").expect_err("no such channels");
+    assert_eq!(
+        (error.key.as_str(), error.allowed.clone()),
+        ("router.spine.buffer.dim7", vec!["injection".to_owned(), "up".into(), "down".into()])
+    );
+    // Keys of a class are checked as those of all routers.
+    let error = error_of(&changed("[router]", "[router.spine]\ndelai = \"1 us\"\n\n[router]"));
+    assert_eq!((error.key.as_str(), error.help.as_deref()), ("router.spine.delai", Some("did you mean `delay`?")));
+    let error = error_of(&changed("[router]", "[router.spine]\nspeedup = 65\n\n[router]"));
+    assert_eq!(error.key, "router.spine.speedup");
+    let swept = load_with(BASE, &[("router.spine.delay", "1 us")]).unwrap();
+    assert_eq!(swept.points()[0].spec.router.of_class("spine").common().delay, Some(Time(1_000_000)));
 }
 
 #[test]

@@ -41,10 +41,11 @@ impl Case {
             planes => topology.replacen("topology = { ", &format!("topology = {{ planes = {planes}, "), 1),
         };
         let packet = units.packet(random);
-        let network = topology
-            + &network::link(random, &units, classes)
-            + &network::router(random, &units, (packet, features), classes)
-            + &network::node(random, &units, packet);
+        let link = network::link(random, &units, classes);
+        let router = network::router(random, &units, (packet, features), classes);
+        let own = &mut Random::new(!seed.rotate_left(32), number);
+        let router = network::with_classes(own, &units, (router, &topology), packet);
+        let network = topology + &link + &router + &network::node(random, &units, packet);
         let network = match features.groups {
             true => network + &network::combine_units(random, &units),
             false => network,

@@ -6,10 +6,10 @@ use fabric::catalogue::{Arbitration as Rule, CreditReturn, CreditRule, InputQueu
 use sim::{Experiment, PointResult, RunOptions, System, run};
 use testkit::oracle::{
     self, Arbitration, Architecture, CombineUnit, Credits, Flow, Groups, Link, Mutant, Network, Outcome, ReceiveBuffer,
-    Window, draws_nothing, simulate,
+    RouterModel, Window, draws_nothing, simulate,
 };
 use topology::ChannelClass;
-use units::{ChannelId, NodeId, TaskId};
+use units::{ChannelId, NodeId, RouterId, TaskId};
 
 use crate::case::Case;
 use crate::work::Message;
@@ -198,15 +198,22 @@ fn network<'a>(case: &Case, system: &'a System) -> Network<'a> {
         units::Capacity::Packets(packets) => packets as u64 * case.packet,
         units::Capacity::Bytes(bytes) => bytes.0,
     };
-    let classes = (0..system.network.topology.class_names().len() as u8).map(ChannelClass);
+    let (topology, plan) = (&*system.network.topology, &*system.network.plan);
+    let classes = (0..topology.class_names().len() as u8).map(ChannelClass);
+    let router = |router: u32| {
+        let set = plan.router_sets().number(RouterId(router));
+        RouterModel {
+            architecture: architecture(plan.router_sets().keys(RouterId(router)), plan.inner_buffer_bytes(set).into()),
+            buffers: classes.clone().map(|class| u64::from(plan.buffer_bytes(class, set))).collect(),
+            delay: plan.router_delay(RouterId(router)) * plan.tick().0,
+        }
+    };
     Network {
-        topology: &*system.network.topology,
+        topology,
         routing: &*system.network.routing,
         links: system.network.topology.class_names().into_iter().map(link).collect(),
-        architecture: architecture(&system.spec.router, u64::from(system.network.plan.inner_buffer_bytes())),
+        routers: (0..topology.routers()).map(router).collect(),
         vcs: common.vcs,
-        buffers: classes.clone().map(|class| u64::from(system.network.plan.buffer_bytes(class))).collect(),
-        delay: system.network.plan.router_delay() * system.network.plan.tick().0,
         frees_at_tail: common.credit_return == CreditReturn::Tail,
         packet: case.packet,
         receive_buffer: system.spec.node.receive_buffer.map(|depth| ReceiveBuffer {

@@ -1,5 +1,9 @@
 //! Random networks of any kind.
 
+use std::path::Path;
+
+use topology::{NetworkSpec, RouterClasses};
+
 use crate::draw::Random;
 use crate::work::Features;
 
@@ -14,7 +18,7 @@ pub const ROUTERS: [&str; 6] = [
 ];
 
 /// Keys of topologies and routings of which some networks of each have to be compared.
-pub const VARIANTS: [&str; 8] = [
+pub const VARIANTS: [&str; 9] = [
     "ties = \"round-robin\"",
     "\"round-robin-up-down\"",
     "\"absolute\"",
@@ -23,6 +27,7 @@ pub const VARIANTS: [&str; 8] = [
     "renumber_groups",
     "order = [",
     "ties = \"split\"",
+    "spine = {",
 ];
 
 /// How times and sizes are drawn.
@@ -258,6 +263,47 @@ pub fn router(random: &mut Random, units: &Units, (packet, features): (u64, Feat
         keys += &format!(", memory = {}, alpha = {alpha}", depth(random, packet, most));
     }
     format!("router = {{ {keys} }}\n")
+}
+
+/// Exceptions by class of routers, now and then, for routers as `router` writes them. `topology` is the section of the
+/// topology. All is drawn from a separate stream, so that a recorded number stands for the network that it stood for.
+pub fn with_classes(random: &mut Random, units: &Units, (router, topology): (String, &str), packet: u64) -> String {
+    let file: toml::Table = topology.parse().unwrap();
+    let spec: Result<NetworkSpec, _> = file["topology"].clone().try_into();
+    // Networks from files have no levels.
+    let Ok(built) = spec.unwrap().build(Path::new("no files")) else { return router };
+    let mut exceptions = String::new();
+    for name in RouterClasses::of(&*built).names() {
+        let mut keys = Vec::new();
+        let mut key = |random: &mut Random, text: String| {
+            if random.chance(50) {
+                keys.push(text);
+            }
+        };
+        let text = format!("delay = {}", units.router_delay(random));
+        key(random, text);
+        let text = format!("buffer = {}", depth(random, packet, 4));
+        key(random, text);
+        for buffer in ["output_buffer", "crosspoint_buffer", "memory"].into_iter().filter(|key| router.contains(*key)) {
+            let text = format!("{buffer} = {}", depth(random, packet, 8));
+            key(random, text);
+        }
+        if router.contains("speedup") {
+            let text = format!("speedup = {}", random.within(1, 4));
+            key(random, text);
+        }
+        if router.contains("alpha") {
+            let text = format!("alpha = {}", random.pick(&["0.1", "0.5", "1", "2.5", "64"]));
+            key(random, text);
+        }
+        if !keys.is_empty() {
+            exceptions += &format!(", {name} = {{ {} }}", keys.join(", "));
+        }
+    }
+    match random.chance(70) {
+        true => router.replacen(" }\n", &format!("{exceptions} }}\n"), 1),
+        false => router,
+    }
 }
 
 /// Combine units of a network with groups, whose windows hold few packets.

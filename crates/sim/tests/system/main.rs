@@ -44,6 +44,7 @@ mod planes;
 mod product;
 mod program;
 mod protocols;
+mod router_classes;
 mod seeds;
 mod series;
 mod shares;

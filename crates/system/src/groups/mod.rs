@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ::mpi::communicator::{OffloadLimits, OffloadScope};
 use ::mpi::program::Programs;
-use fabric::{CombineSpec, Elements, GroupsSpec, LinkParameters};
+use fabric::{CombineSpec, Elements, GroupsSpec, LinkParameters, RouterSets};
 use host::GroupParams;
 use routing::Routing;
 use routing::trees::{TreeSpec, Trees, TreesSpec};
@@ -54,7 +54,9 @@ pub(crate) fn build(
     let links: Vec<LinkParameters> =
         topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
     let injection = links.get(usize::from(ChannelClass::INJECTION.0)).map_or(Bandwidth(0), |link| link.bandwidth);
-    let delay = spec.router.common().delay.unwrap_or_else(|| fabric::router_delay(injection));
+    let delays = RouterSets::new(&spec.router, &**topology);
+    let delays = delays.iter().map(|(_, own)| own.common().delay.unwrap_or_else(|| fabric::router_delay(injection)));
+    let delay = delays.max().unwrap_or_default();
     // Packets of low latency may be smaller than packets of streams. A partial sum holds a packet of either kind, so
     // there have to be enough for both.
     let small = packet.min(limits::params(own, 0).small_packet);

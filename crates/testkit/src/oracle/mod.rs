@@ -34,7 +34,8 @@ use routers::Router;
 use sources::Source;
 
 pub use model::{
-    Arbitration, Architecture, CombineUnit, Credits, Flow, Groups, Job, Link, Network, Outcome, ReceiveBuffer, Window,
+    Arbitration, Architecture, CombineUnit, Credits, Flow, Groups, Job, Link, Network, Outcome, ReceiveBuffer,
+    RouterModel, Window,
 };
 pub use mutant::Mutant;
 
@@ -225,20 +226,23 @@ impl<'a> Simulator<'a> {
     }
 
     fn room(&mut self, channel: usize, place: (u16, u8)) -> &mut u64 {
-        let buffers = &self.network.buffers;
         let depth = match (self.senders[channel].to, self.network.receive_buffer) {
             (FarEnd::Node(_), Some(buffer)) => buffer.depth,
             (FarEnd::Node(_), None) | (FarEnd::Unit(_), _) => u64::MAX,
-            // The input of a unit is as deep as that of a node.
-            _ => buffers.get(self.senders[channel].class.0 as usize).copied().unwrap_or(buffers[0]),
+            (FarEnd::Unconnected, _) => 0,
+            (FarEnd::Router(router, _), _) => {
+                let buffers = &self.network.routers[router.index()].buffers;
+                // The input of a unit is as deep as that of a node.
+                buffers.get(self.senders[channel].class.0 as usize).copied().unwrap_or(buffers[0])
+            }
         };
         self.senders[channel].credits.entry(place).or_insert(depth)
     }
 
     /// Returns the crosspoint beyond a channel for which a packet needs a credit.
     fn crosspoint(&self, channel: usize, packet: &Packet) -> u16 {
-        match (self.network.architecture, self.senders[channel].to) {
-            (Architecture::OutputQueued(Credits::PerCrosspoint, _), FarEnd::Router(next, in_port)) => {
+        match self.senders[channel].to {
+            FarEnd::Router(next, in_port) if self.counts_crosspoints(next.index()) => {
                 // Networks with these credits have no multicasts.
                 let (dst, state) = packet.members[0];
                 let mut hop = Hop { dst, state, in_port, vc_class: packet.class };
@@ -246,6 +250,15 @@ impl<'a> Simulator<'a> {
             }
             _ => 0,
         }
+    }
+
+    /// Returns whether credits stand for room in one crosspoint of a router.
+    fn counts_crosspoints(&self, router: usize) -> bool {
+        matches!(self.architecture(router), Architecture::OutputQueued(Credits::PerCrosspoint, _))
+    }
+
+    fn architecture(&self, router: usize) -> Architecture {
+        self.network.routers[router].architecture
     }
 
     /// Returns the virtual channel of a packet's class that has the most room, the lowest of equals; `None` if none has
@@ -283,7 +296,7 @@ impl<'a> Simulator<'a> {
             FarEnd::Router(router, in_port) => {
                 *self.room(channel, (crosspoint, vc)) -= packet.bytes;
                 let is_from_unit = channel >= self.channels.count() as usize;
-                let delay = delay + if is_from_unit { 0 } else { self.network.delay };
+                let delay = delay + if is_from_unit { 0 } else { self.network.routers[router.index()].delay };
                 let vc_class = packet.class;
                 let packet = Packet { in_port, vc_class, vc, time_in: time, tail: tail + delay, ..packet };
                 self.events.arrive(now + delay, router.index(), packet);

@@ -110,6 +110,17 @@ pub struct Groups<'a> {
     pub units: CombineUnit,
 }
 
+/// Router.
+#[derive(Clone, Debug)]
+pub struct RouterModel {
+    /// Architecture. The kind is that of all routers.
+    pub architecture: Architecture,
+    /// Depth of the buffer at an input in bytes, by class of channels: the initial credit.
+    pub buffers: Vec<u64>,
+    /// Delay in picoseconds, from a head at an input to the head ready to leave.
+    pub delay: u64,
+}
+
 /// Network to be simulated. Times are in picoseconds and sizes in bytes.
 #[derive(Clone, Debug)]
 pub struct Network<'a> {
@@ -119,14 +130,10 @@ pub struct Network<'a> {
     pub routing: &'a dyn Routing,
     /// Links by class of channels.
     pub links: Vec<Link>,
-    /// Architecture of the routers.
-    pub architecture: Architecture,
+    /// The routers, in the order of their numbers.
+    pub routers: Vec<RouterModel>,
     /// Number of virtual channels of a link. `None`: one for each class of the routing.
     pub vcs: Option<u8>,
-    /// Initial credit by class of channels, in bytes.
-    pub buffers: Vec<u64>,
-    /// Router delay in picoseconds, from a head at an input to the head ready to leave.
-    pub delay: u64,
     /// Whether a packet frees its buffer as its tail leaves, rather than as its head leaves.
     pub frees_at_tail: bool,
     /// Size of the largest packet in bytes.

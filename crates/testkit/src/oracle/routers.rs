@@ -135,10 +135,10 @@ impl Simulator<'_> {
         if copies.len() > 1 && self.network.mutant == Some(Mutant::LostCopy) {
             copies.pop();
         }
-        if let Architecture::SharedBuffer { .. } = self.network.architecture {
+        if let Architecture::SharedBuffer { .. } = self.architecture(router) {
             return self.arrive_at_memory(now, router, copies);
         }
-        if let Architecture::OutputQueued(Credits::RowMinimum, _) = self.network.architecture {
+        if let Architecture::OutputQueued(Credits::RowMinimum, _) = self.architecture(router) {
             self.enter_row(now, router, &mut copies);
         } else if copies.len() > 1 {
             self.shares.share(copies.iter_mut());
@@ -149,7 +149,7 @@ impl Simulator<'_> {
             // Copies for one output on several classes are neighbours.
             let of_output = before.filter(|&(out, _)| out == copy.out).map_or(copy.run, |(_, run)| run);
             before = Some((copy.out, of_output));
-            let (queue, run) = match self.network.architecture {
+            let (queue, run) = match self.architecture(router) {
                 Architecture::InputQueued(_)
                 | Architecture::InputOutputQueued { .. }
                 | Architecture::InputCrosspointQueued { fifo: true, .. } => (0, whole),
@@ -181,8 +181,9 @@ impl Simulator<'_> {
     /// Returns the credit of a packet that has left its buffer.
     pub(super) fn give_back(&mut self, now: u64, router: usize, packet: &Packet) {
         let Packet { vc, out, bytes, in_port, .. } = *packet;
+        let architecture = self.architecture(router);
         let state = &mut self.routers[router];
-        let (place, bytes) = match self.network.architecture {
+        let (place, bytes) = match architecture {
             Architecture::OutputQueued(Credits::RowMinimum, _) => {
                 let before = state.fullest(in_port.0, vc);
                 *state.filled.entry((in_port.0, vc, out)).or_insert(0) -= bytes;
@@ -217,7 +218,7 @@ impl Simulator<'_> {
         // that picks first gets the input.
         state.first = (first + 1) % ports;
         let outputs = (first..ports).chain(0..first);
-        match self.network.architecture {
+        match self.architecture(router) {
             Architecture::OutputQueued(_, arbitration) | Architecture::InputQueued(arbitration) => {
                 outputs.for_each(|out| self.serve(now, router, out, arbitration));
             }
@@ -260,7 +261,7 @@ impl Simulator<'_> {
 
     /// Returns whether inputs send one packet at a time.
     fn has_crossbar(&self) -> bool {
-        !matches!(self.network.architecture, Architecture::OutputQueued(..))
+        !matches!(self.architecture(0), Architecture::OutputQueued(..))
     }
 
     /// Returns the packets that an output's link could take now, one of each queue.
@@ -310,7 +311,7 @@ impl Simulator<'_> {
     // --- input-output-queued --------------------------------------------------------------------------------------
 
     pub(super) fn output_room(&mut self, router: usize, out: u16, vc: u8) -> &mut u64 {
-        let Architecture::InputOutputQueued { output_buffer, .. } = self.network.architecture else {
+        let Architecture::InputOutputQueued { output_buffer, .. } = self.architecture(router) else {
             unreachable!("only these routers have buffers at their outputs")
         };
         self.routers[router].output_room.entry((out, vc)).or_insert(output_buffer)

@@ -268,7 +268,8 @@ impl Simulator<'_> {
         let topology = self.network.topology;
         let delay = |class: ChannelClass| self.network.links[class.0 as usize].delay;
         let (mut at, end) = (topology.attachment(from).0, topology.attachment(to).0);
-        let mut time = delay(ChannelClass::INJECTION) + delay(ChannelClass::EJECTION) + self.network.delay;
+        let of_router = |router: RouterId| self.network.routers[router.index()].delay;
+        let mut time = delay(ChannelClass::INJECTION) + delay(ChannelClass::EJECTION) + of_router(at);
         while at != end {
             let nearer = |port: PortId| match topology.endpoint(at, port) {
                 Endpoint::Router(next, _) if topology.distance(next, end) < topology.distance(at, end) => {
@@ -277,7 +278,7 @@ impl Simulator<'_> {
                 _ => None,
             };
             let Some((next, port)) = (0..topology.ports(at)).map(PortId).find_map(nearer) else { break };
-            time += delay(topology.class(at, port)) + self.network.delay;
+            time += delay(topology.class(at, port)) + of_router(next);
             at = RouterId(next.0);
         }
         time

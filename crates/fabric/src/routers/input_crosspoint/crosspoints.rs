@@ -2,7 +2,7 @@
 //!
 //! The packet on a link holds room in its crosspoint until its tail has gone, which is when the link becomes free.
 
-use super::{InputCrosspointQueued, Place};
+use super::{InputCrosspointQueued, Place, own_depth};
 use crate::fabric::{Fabric, LocalRouter, Outgoing, QUEUED, Sent};
 use crate::packet::NONE;
 use crate::profile::Profile;
@@ -109,15 +109,16 @@ impl InputCrosspointQueued {
     pub(super) fn check_column(&self, fabric: &Fabric, router: &LocalRouter, out: usize) -> Result<(), String> {
         let base = router.base as usize;
         let (first, output) = (base << self.vc_shift, base + out);
+        let lacking = self.depth - own_depth(fabric, base);
         for candidate in 0..usize::from(router.ports) << self.vc_shift {
             let crosspoint = &self.crosspoints[(first + candidate) * self.row + out];
             let next = |&packet: &u32| Some(fabric.pool[packet].next).filter(|&packet| packet != NONE);
             let head = Some(crosspoint.queue.head()).filter(|&head| head != NONE);
             let bytes: u32 = std::iter::successors(head, next).map(|packet| fabric.pool[packet].bytes).sum();
-            if bytes != crosspoint.held || bytes > self.depth {
+            if bytes + lacking != crosspoint.held || bytes + lacking > self.depth {
                 return Err(format!(
                     "crosspoint {candidate} of output {output} counts {} B of {bytes}",
-                    crosspoint.held
+                    crosspoint.held.wrapping_sub(lacking)
                 ));
             }
             if self.columns.has(output, candidate) != head.is_some() {

@@ -60,11 +60,16 @@ pub struct InputCrosspointQueued {
     row: usize,
     /// Crosspoints, by input (port, virtual channel), then output.
     crosspoints: Vec<Crosspoint>,
-    /// Depth of a crosspoint in bytes.
+    /// Depth of the deepest crosspoints in bytes.
     depth: u32,
     /// For each output, the inputs (port, virtual channel) that have packets in its crosspoints, and the packet on its
     /// link.
     columns: RequestTable<Leaving>,
+}
+
+/// Returns the depth of the crosspoints of the router that has a port.
+fn own_depth(fabric: &Fabric, port: usize) -> u32 {
+    fabric.plan.router(fabric.routers[fabric.inputs[port].router as usize].id).inner_depth
 }
 
 /// Router: its number, and its first port.
@@ -80,6 +85,10 @@ impl InputCrosspointQueued {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
         let row = usize::from(fabric.plan.max_ports);
         let queues_per_vc = if spec.queueing == InputQueueing::Fifo { 1 } else { row };
+        let depth = fabric.plan.routers.iter().map(|own| own.inner_depth).max().unwrap_or(0);
+        // Nothing is read for a router to know how deep its crosspoints are.
+        let crosspoint = |port: usize| Crosspoint { held: depth - own_depth(fabric, port), ..Crosspoint::default() };
+        let crosspoints = (0..ports).flat_map(|port| std::iter::repeat_n(crosspoint(port), row << vc_shift));
         Self {
             arbitration: spec.arbitration,
             vc_shift,
@@ -90,8 +99,8 @@ impl InputCrosspointQueued {
             marked: vec![0; fabric.routers.len() * fabric.params.words],
             words: fabric.params.words,
             row,
-            crosspoints: vec![Crosspoint::default(); (ports << vc_shift) * row],
-            depth: fabric.plan.inner_depth,
+            crosspoints: crosspoints.collect(),
+            depth,
             columns: RequestTable::new(ports, row << vc_shift),
         }
     }

@@ -61,10 +61,6 @@ pub struct Switched {
     buffers: Vec<Buffer>,
     /// By output, the mask of virtual channels whose output buffers have packets. Empty without output buffers.
     filled: Vec<u64>,
-    /// Depth of an output buffer in bytes.
-    depth: u32,
-    /// Speed-up: bandwidth of the crossbar at a port over the link's.
-    speedup: u64,
     /// Whether there are output buffers and arbitration is round robin: an idle output then takes the first requesting
     /// head.
     takes_first: bool,
@@ -81,17 +77,16 @@ pub struct Switched {
 impl Switched {
     /// Creates empty input-queued routers.
     pub fn input_queued(fabric: &Fabric, spec: &InputQueuedSpec) -> Self {
-        Self::new(fabric, (spec.arbitration, spec.multicast), None)
+        Self::new(fabric, (spec.arbitration, spec.multicast), false)
     }
 
     /// Creates empty input-output-queued routers.
     pub fn input_output_queued(fabric: &Fabric, spec: &InputOutputQueuedSpec) -> Self {
-        Self::new(fabric, (spec.arbitration, spec.multicast), Some(spec.speedup))
+        Self::new(fabric, (spec.arbitration, spec.multicast), true)
     }
 
-    /// Creates routers with output buffers behind a crossbar of the given `speedup`, or without buffers if it is
-    /// `None`.
-    fn new(fabric: &Fabric, (arbitration, multicast): (Arbitration, FifoMulticast), speedup: Option<u8>) -> Self {
+    /// Creates routers with or without output buffers.
+    fn new(fabric: &Fabric, (arbitration, multicast): (Arbitration, FifoMulticast), has_buffers: bool) -> Self {
         let (ports, vc_shift) = (fabric.ports(), fabric.plan.vc_shift);
         let queues = ports << vc_shift;
         let requests = RequestTable::new(ports, usize::from(fabric.plan.max_ports) << vc_shift);
@@ -101,12 +96,10 @@ impl Switched {
             fifos: vec![Fifo::default(); queues],
             input_sides: vec![InputSide::default(); ports],
             ages: vec![0; if arbitration == Arbitration::OldestFirst { queues } else { 0 }],
-            takes_first: speedup.is_some() && arbitration == Arbitration::RoundRobin && requests.is_near(),
+            takes_first: has_buffers && arbitration == Arbitration::RoundRobin && requests.is_near(),
             requests,
-            buffers: vec![Buffer::default(); if speedup.is_some() { queues } else { 0 }],
-            filled: vec![0; if speedup.is_some() { ports } else { 0 }],
-            depth: fabric.plan.inner_depth,
-            speedup: u64::from(speedup.unwrap_or(1)),
+            buffers: vec![Buffer::default(); if has_buffers { queues } else { 0 }],
+            filled: vec![0; if has_buffers { ports } else { 0 }],
             first: vec![0; fabric.routers.len()],
             active: vec![0; fabric.params.words],
             heads: Vec::new(),

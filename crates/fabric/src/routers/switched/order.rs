@@ -82,8 +82,10 @@ impl Switched {
     /// remaining copies in times of the largest packet. The weight is the time from this key until now.
     pub(super) fn lightness(&self, fabric: &Fabric, input: usize) -> u64 {
         let copies = fabric.run(self.fifos[input].queue.head()).count() as u64;
-        let class = fabric.inputs[input >> self.vc_shift].class;
-        self.multicast.since[input] + copies * fabric.classes[usize::from(class.0)].crossing
+        let port = input >> self.vc_shift;
+        let [came, leaves] = [fabric.inputs[port].class, fabric.outputs[fabric.base_of(port)].class]
+            .map(|class| &fabric.classes[usize::from(class.0)]);
+        self.multicast.since[input] + copies * came.full.div_ceil(leaves.speedup.into())
     }
 
     /// Drops the blocks of new heads, in the order in which they will depart. The router's arbitration breaks ties.

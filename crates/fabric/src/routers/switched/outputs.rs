@@ -85,7 +85,8 @@ impl Switched {
         }
         let side = self.requests.side(output).0;
         let port = &fabric.outputs[output];
-        let vcs_per_class = fabric.classes[port.class.0 as usize].vcs_per_class;
+        let channels = &fabric.classes[port.class.0 as usize];
+        let (vcs_per_class, depth) = (channels.vcs_per_class, channels.inner_depth);
         let first = class * vcs_per_class;
         let sending = port.free_at > now;
         if !P::PLAIN && fabric.reserves_several_vcs(output, class) {
@@ -104,7 +105,7 @@ impl Switched {
             }
         }
         let (held, vc) = best;
-        (u64::from(held) + u64::from(bytes) <= u64::from(self.depth)).then_some(vc)
+        (u64::from(held) + u64::from(bytes) <= u64::from(depth)).then_some(vc)
     }
 
     /// Returns the virtual channel for a packet whose credit is reserved: the one with the most room among those whose
@@ -120,7 +121,8 @@ impl Switched {
             vcs.filter(|&vc| u64::from(fabric.credit_on(output, vc)) >= u64::from(queued(vc)) + u64::from(bytes));
         let vc = covered.min_by_key(|&vc| queued(vc))?;
         let held = [queued(vc), leaving(vc), bytes].map(u64::from).iter().sum::<u64>();
-        (held <= u64::from(self.depth)).then_some(vc)
+        let depth = fabric.classes[usize::from(fabric.outputs[output].class.0)].inner_depth;
+        (held <= u64::from(depth)).then_some(vc)
     }
 
     /// Returns the time that a packet takes over the crossbar to an output, in ticks. Without buffers it is the time on
@@ -131,7 +133,7 @@ impl Switched {
         let time = if bytes == fabric.params.full_bytes {
             fabric.classes[class.0 as usize].crossing
         } else {
-            fabric.time_on(class, bytes).div_ceil(self.speedup)
+            fabric.time_on(class, bytes).div_ceil(fabric.classes[class.0 as usize].speedup.into())
         };
         match self.buffers.is_empty() {
             true => fabric.time_in_unit(output, bytes, tail_in).unwrap_or(time.max(tail_in)),
