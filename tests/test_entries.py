@@ -49,6 +49,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "Range": (),
     "Rank": (0, 4),
     "Results": ([],),
+    "RouterClass": (),
     "RoutingTable": ([[0]],),
     "SingleSwitch": (4,),
     "TaskGraph": ("stencil:2x2",),

@@ -415,3 +415,19 @@ def test_what_a_misfit_routing_is_answered_with_takes_the_same_paths(tmp_path: P
         routing = {"kind": "shortest-path", "ties": ties, "vc_rule": "single"}
         (written,) = ct.run({**base, "topology": file, "routing": routing})
         assert written["latency_mean_ns"] == built["latency_mean_ns"]
+
+
+def test_classes_of_routers() -> None:
+    """Catches tables of classes of routers that are lost, and delays of a class that the completed file gives to all."""
+    built = ct.Experiment(
+        topology=ct.topology.LeafSpine(leaves=4, spines=2, nodes_per_leaf=3),
+        link=ct.Link(bandwidth="400 Gb/s", delay="20 ns"),
+        router=ct.router.SharedBuffer(ports=8, classes={"spine": ct.RouterClass(delay="600 ns")}),
+        workload=ct.workload.Traffic(load=0.1),
+    )
+    built.validate()
+    assert ct.load(built.to_dict()).router == built.router
+    resolved = built.resolved(0).to_dict()["router"]
+    assert (resolved["delay"], resolved["spine"]["delay"]) == ("200 ns", "600 ns")
+    swept = ct.load(built.to_dict() | {"sweep": {"router.spine.delay": ["300 ns", "600 ns"]}})
+    assert len(swept.points) == 2

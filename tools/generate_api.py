@@ -390,7 +390,7 @@ class Sections:
         others = held.get("additionalProperties")
         if isinstance(others, dict):
             kind, choice = self.type_of(module, "classes", others, f"{path}.NAME")
-            text = "The tables of classes of channels, which override these keys, by their names."
+            text = "Tables of single classes, which override these keys, by the names of the classes."
             table.keys.append(Key("classes", f"dict[str, {kind}]", text, choice, "dict"))
             table.constants.append('    OTHERS: ClassVar = "classes"')
         if renamed:

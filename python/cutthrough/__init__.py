@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         workload,
     )
     from cutthrough.sections.jobs import Job
-    from cutthrough.sections.plain import Link, LinkClass, Measure, Node, Range
+    from cutthrough.sections.plain import Link, LinkClass, Measure, Node, Range, RouterClass
 
 __all__ = [
     "ANY",
@@ -66,6 +66,7 @@ __all__ = [
     "Range",
     "Rank",
     "Results",
+    "RouterClass",
     "RoutingTable",
     "RunError",
     "SearchInterrupted",
@@ -108,7 +109,7 @@ _HOMES = {
     "programs": ("ANY", "Program", "Rank"),
     "results": ("Results",),
     "sections.jobs": ("Job",),
-    "sections.plain": ("Link", "LinkClass", "Measure", "Node", "Range"),
+    "sections.plain": ("Link", "LinkClass", "Measure", "Node", "Range", "RouterClass"),
 }
 #: Modules whose classes are the kinds of a section.
 _SECTIONS = (

@@ -263,6 +263,7 @@ impl Default for RouterSpec {
 /// Output-queued router with crosspoint buffers (Kumar, Kalé, Stunkel, section 2).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(inline)]
 pub struct OutputQueuedSpec {
     /// Depth of one crosspoint buffer, for each virtual channel: one depth, or a table of depths by class of channels.
     /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 4 packets.
@@ -296,6 +297,7 @@ pub struct OutputQueuedSpec {
 /// Input-queued router: FIFOs at the inputs, nothing at the outputs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(inline)]
 pub struct InputQueuedSpec {
     /// Depth of an input's FIFO, for each virtual channel: one depth, or a table of depths by class of channels.
     /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 16 packets.
@@ -331,6 +333,7 @@ pub struct InputQueuedSpec {
 /// Virtual-output-queued router with iSLIP matching (McKeown 1999).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(inline)]
 pub struct VirtualOutputQueuedSpec {
     /// Memory of an input, for each virtual channel, shared by its queues: one depth, or a table of depths by class of
     /// channels. Default, also for classes that the table leaves out: the credit round trip of the class, at least 16
@@ -367,6 +370,7 @@ pub struct VirtualOutputQueuedSpec {
 /// Input-output-queued router: input FIFOs per virtual channel, a crossbar, output buffers per virtual channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(inline)]
 pub struct InputOutputQueuedSpec {
     /// Depth of an input's FIFO, for each virtual channel: one depth, or a table of depths by class of channels.
     /// Default, also for classes that the table leaves out: the credit round trip of the class, at least 16 packets.
@@ -425,6 +429,7 @@ impl Default for InputOutputQueuedSpec {
 /// section 5).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(inline)]
 pub struct InputCrosspointQueuedSpec {
     /// Memory of an input, for each virtual channel, shared by its queues: one depth, or a table of depths by class of
     /// channels. Default, also for classes that the table leaves out: the credit round trip of the class, at least 16
@@ -478,6 +483,7 @@ impl Default for InputCrosspointQueuedSpec {
 /// Shared-buffer router with dynamic thresholds (Choudhury and Hahne 1998), without loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(inline)]
 pub struct SharedBufferSpec {
     /// Buffer reserved for each input and virtual channel, which credits stand for: one depth, or a table of depths by
     /// class of channels. Default, also for classes that the table leaves out: the credit round trip of the class, at

@@ -38,7 +38,7 @@ pub struct Mail {
     packets: Vec<Packet>,
     /// For each packet, the input that it comes to, (port, virtual channel) in one number.
     inputs: Vec<u32>,
-    /// For each packet, the time at which its head arrives, in ticks.
+    /// For each packet, the time at which its head has left the pipeline of its router, in ticks.
     heads: Vec<u64>,
     /// For each packet, the time from its head to its tail, in ticks. Empty if tails do not matter.
     times: Vec<u64>,
@@ -56,8 +56,8 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// Adds a packet for an input: the time at which its head arrives, and the time from there to its tail, if that
-    /// matters.
+    /// Adds a packet for an input: the time at which its head has left the pipeline there, and the time from there to its
+    /// tail, if that matters.
     #[inline]
     pub(crate) fn packet(&mut self, (head, time): (u64, Option<u64>), input: u32, packet: Packet) {
         self.packets.push(packet);

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutthrough.sections.base import Section, key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cutthrough.sections.base import Bandwidth, Depth, Length, Power, Size, Time
 
@@ -41,6 +41,7 @@ __all__ = [
     "Rails",
     "Range",
     "Registration",
+    "RouterClass",
     "Simulation",
     "Streaming",
     "SwitchCost",
@@ -68,10 +69,34 @@ class Link(Section):
         smallest delay limits the lookahead window of a parallel run. Default: 5 ns for each metre of the mean cable of
         the channel's class, which requires `layout` (greater than 0).""")
     classes: dict[str, LinkClass] = key(
-        """The tables of classes of channels, which override these keys, by their
-        names.""",
+        """Tables of single classes, which override these keys, by the names of the
+        classes.""",
         dict,
     )
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class RouterClass(Section):
+    """Exceptions for one class of routers.
+
+    A key that is left out has the value that `[router]` gives, else the default that follows from the delay of
+    these routers.
+    """
+
+    buffer: Depth | Mapping[str, Depth] | None = key("""Depth of the input buffers of these routers, as `router.buffer`:
+        one depth, or a table of depths by class of channels. Default: `router.buffer`.""")
+    delay: Time | None = key("Pipeline delay of these routers. Default: `router.delay`.")
+    ports: int | None = key("Number of ports of these switches. Default: `router.ports` (from 1 to 65535).")
+    output_buffer: Depth | None = key("""Depth of an output's buffer in these routers. Input-output-queued routers only.
+        Default: `router.output_buffer`.""")
+    speedup: int | None = key("""Bandwidth of the crossbar at a port of these routers, as a multiple of the link's.
+        Input-output-queued routers only. Default: `router.speedup` (from 1 to 64).""")
+    crosspoint_buffer: Depth | None = key("""Depth of a crosspoint buffer in these routers. Input-crosspoint-queued
+        routers only. Default: `router.crosspoint_buffer`.""")
+    memory: Depth | None = key("""Shared memory of each of these routers. Shared-buffer routers only. Default:
+        `router.memory`.""")
+    alpha: float | None = key("""Threshold of the shared memory in these routers. Shared-buffer routers only. Default:
+        `router.alpha` (from 0.001 to 1000).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from cutthrough.sections.base import Choice, Section, key
-from cutthrough.sections.plain import FifoMulticast
+from cutthrough.sections.plain import FifoMulticast, RouterClass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +32,9 @@ __all__ = [
 class OutputQueued(Section, tag=("kind", "output-queued")):
     """Output-queued: packets go straight to a crosspoint buffer of their output. Each output arbitrates for itself."""
 
+    TABLES: ClassVar = {"classes": RouterClass}
+    OTHERS: ClassVar = "classes"
+
     buffer: Depth | Mapping[str, Depth] | None = key("""Depth of one crosspoint buffer, for each virtual channel: one
         depth, or a table of depths by class of channels. Default, also for classes that the table leaves out: the
         credit round trip of the class, at least 4 packets.""")
@@ -47,13 +50,19 @@ class OutputQueued(Section, tag=("kind", "output-queued")):
         head or when its tail leaves (default `head`).""")
     arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an
         output chooses among the packets that wait for it (default `round-robin`).""")
+    classes: dict[str, RouterClass] = key(
+        """Tables of single classes, which override these keys, by the names of the
+        classes.""",
+        dict,
+    )
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class InputQueued(Section, tag=("kind", "input-queued")):
     """Input-queued: one FIFO for each input and virtual channel, with head-of-line (HOL) blocking."""
 
-    TABLES: ClassVar = {"multicast": FifoMulticast}
+    TABLES: ClassVar = {"multicast": FifoMulticast, "classes": RouterClass}
+    OTHERS: ClassVar = "classes"
 
     buffer: Depth | Mapping[str, Depth] | None = key("""Depth of an input's FIFO, for each virtual channel: one depth,
         or a table of depths by class of channels. Default, also for classes that the table leaves out: the credit round
@@ -70,11 +79,19 @@ class InputQueued(Section, tag=("kind", "input-queued")):
         output chooses among the packets that wait for it (default `round-robin`).""")
     multicast: FifoMulticast | None = key("""Rule by which a multicast packet at the head of a FIFO gets its outputs.
         Default: each output as soon as it is free, by `arbitration`.""")
+    classes: dict[str, RouterClass] = key(
+        """Tables of single classes, which override these keys, by the names of the
+        classes.""",
+        dict,
+    )
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class VirtualOutputQueued(Section, tag=("kind", "virtual-output-queued")):
     """Virtual-output-queued: one queue for each pair of input and output. iSLIP matches inputs to outputs."""
+
+    TABLES: ClassVar = {"classes": RouterClass}
+    OTHERS: ClassVar = "classes"
 
     buffer: Depth | Mapping[str, Depth] | None = key("""Memory of an input, for each virtual channel, shared by its
         queues: one depth, or a table of depths by class of channels. Default, also for classes that the table leaves
@@ -91,13 +108,19 @@ class VirtualOutputQueued(Section, tag=("kind", "virtual-output-queued")):
         matching is maximal (from 1 to 64).""")
     multicast: Literal["copies", "queue", "queue-per-set"] | None = key("""Queues in which multicast packets wait.
         Default: "copies".""")
+    classes: dict[str, RouterClass] = key(
+        """Tables of single classes, which override these keys, by the names of the
+        classes.""",
+        dict,
+    )
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class InputOutputQueued(Section, tag=("kind", "input-output-queued")):
     """Input-output-queued: input FIFOs per virtual channel, a crossbar with speed-up, and output buffers."""
 
-    TABLES: ClassVar = {"multicast": FifoMulticast}
+    TABLES: ClassVar = {"multicast": FifoMulticast, "classes": RouterClass}
+    OTHERS: ClassVar = "classes"
 
     buffer: Depth | Mapping[str, Depth] | None = key("""Depth of an input's FIFO, for each virtual channel: one depth,
         or a table of depths by class of channels. Default, also for classes that the table leaves out: the credit round
@@ -118,6 +141,11 @@ class InputOutputQueued(Section, tag=("kind", "input-output-queued")):
         output chooses among the packets that wait for it (default `round-robin`).""")
     multicast: FifoMulticast | None = key("""Rule by which a multicast packet at the head of a FIFO gets its outputs.
         Default: each output as soon as it is free, by `arbitration`.""")
+    classes: dict[str, RouterClass] = key(
+        """Tables of single classes, which override these keys, by the names of the
+        classes.""",
+        dict,
+    )
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -126,6 +154,9 @@ class InputCrosspointQueued(Section, tag=("kind", "input-crosspoint-queued")):
 
     Inputs and outputs arbitrate independently.
     """
+
+    TABLES: ClassVar = {"classes": RouterClass}
+    OTHERS: ClassVar = "classes"
 
     buffer: Depth | Mapping[str, Depth] | None = key("""Memory of an input, for each virtual channel, shared by its
         queues: one depth, or a table of depths by class of channels. Default, also for classes that the table leaves
@@ -145,11 +176,19 @@ class InputCrosspointQueued(Section, tag=("kind", "input-crosspoint-queued")):
     arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an input
         chooses the packet for a crosspoint, and an output chooses among the packets that wait for it (default
         `round-robin`).""")
+    classes: dict[str, RouterClass] = key(
+        """Tables of single classes, which override these keys, by the names of the
+        classes.""",
+        dict,
+    )
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class SharedBuffer(Section, tag=("kind", "shared-buffer")):
     """Shared-buffer: one memory for the queues of all outputs, divided by dynamic thresholds."""
+
+    TABLES: ClassVar = {"classes": RouterClass}
+    OTHERS: ClassVar = "classes"
 
     buffer: Depth | Mapping[str, Depth] | None = key("""Buffer reserved for each input and virtual channel, which
         credits stand for: one depth, or a table of depths by class of channels. Default, also for classes that the
@@ -168,6 +207,11 @@ class SharedBuffer(Section, tag=("kind", "shared-buffer")):
         head or when its tail leaves (default `head`).""")
     arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an
         output chooses among its queues, one for each class of virtual channels (default `round-robin`).""")
+    classes: dict[str, RouterClass] = key(
+        """Tables of single classes, which override these keys, by the names of the
+        classes.""",
+        dict,
+    )
 
 
 #: Any of the kinds.
