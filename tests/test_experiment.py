@@ -418,7 +418,7 @@ def test_what_a_misfit_routing_is_answered_with_takes_the_same_paths(tmp_path: P
 
 
 def test_classes_of_routers() -> None:
-    """Catches tables of classes of routers that are lost, and delays of a class that the completed file gives to all."""
+    """Catches tables of classes of routers that are lost, and delays of a class that are given to all."""
     built = ct.Experiment(
         topology=ct.topology.LeafSpine(leaves=4, spines=2, nodes_per_leaf=3),
         link=ct.Link(bandwidth="400 Gb/s", delay="20 ns"),

@@ -85,6 +85,7 @@ def test_examples_of_sections_are_read(cutthrough: Callable[..., Any], tmp_path:
     parts = {f"nic.{part}" for part in names}
     assert set(examples) == {
         *("topology.wires", "link.NAME", "job", "sweep", "sweep.zip", "sweep.NAME", "node.noise", "node.memory"),
+        "router.NAME",
         *parts,
         "nic.collectives",
         "in_switch.elements",
