@@ -24,6 +24,7 @@ use crate::algorithms::opensm::dfsssp::DfssspSpec;
 use crate::algorithms::opensm::ftree::FtreeSpec;
 use crate::algorithms::opensm::lash::LashSpec;
 use crate::algorithms::opensm::minhop::MinhopSpec;
+use crate::algorithms::opensm::nue::NueSpec;
 use crate::algorithms::opensm::updn::UpdnSpec;
 use crate::algorithms::planes::PlanesRouting;
 use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
@@ -105,6 +106,9 @@ pub enum RoutingSpec {
     /// Any topology: OpenSM's `dfsssp`, shortest paths that are balanced over wires by the number of nodes, on as many
     /// lanes as keep them free of deadlock.
     Dfsssp(DfssspSpec),
+    /// Any topology: OpenSM's `nue`, paths that are balanced over wires by the number of nodes, and free of deadlock on
+    /// any number of lanes.
+    Nue(NueSpec),
     /// Any topology: the next ports from a table in a file.
     Table(TableSpec),
 }
@@ -144,6 +148,7 @@ impl RoutingSpec {
             Self::Ftree(FtreeSpec::default()),
             Self::Lash(LashSpec::default()),
             Self::Dfsssp(DfssspSpec::default()),
+            Self::Nue(NueSpec::default()),
         ]
     }
 
@@ -203,6 +208,7 @@ impl RoutingSpec {
             Self::Ftree(_) => "ftree",
             Self::Lash(_) => "lash",
             Self::Dfsssp(_) => "dfsssp",
+            Self::Nue(_) => "nue",
             Self::Table(_) => "table",
         }
     }
@@ -232,6 +238,7 @@ impl RoutingSpec {
             | Self::Ftree(_)
             | Self::Lash(_)
             | Self::Dfsssp(_)
+            | Self::Nue(_)
             | Self::Table(_) => &[],
         }
     }
@@ -277,6 +284,7 @@ impl RoutingSpec {
             | Self::UpDown(_)
             | Self::Updn(_)
             | Self::Ftree(_)
+            | Self::Nue(_)
             | Self::Table(_) => false,
         }
     }
@@ -374,6 +382,7 @@ impl RoutingSpec {
             Self::Ftree(spec) => Arc::new(spec.build(topology)?),
             Self::Lash(spec) => Arc::new(spec.build(topology)?),
             Self::Dfsssp(spec) => Arc::new(spec.build(topology)?),
+            Self::Nue(spec) => Arc::new(spec.build(topology)?),
             Self::Table(spec) => Arc::new(spec.build(topology, base)?),
         })
     }

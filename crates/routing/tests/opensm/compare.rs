@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use routing::Routing;
+use routing::{Routing, dependency_cycle};
 use topology::Topology;
 
 use super::spec;
@@ -73,7 +73,7 @@ fn fabrics() -> Vec<String> {
 
 /// Returns what OpenSM makes of a fabric.
 fn run(opensm: &Opensm, engine: &str, topology: &dyn Topology, rooted: bool) -> Made {
-    opensm.run(engine, topology, if rooted { &[0] } else { &[] })
+    opensm.run(engine, topology, (if rooted { &[0] } else { &[] }, 1))
 }
 
 /// Returns how the entries that packets use differ. Empty: they are equal.
@@ -143,6 +143,30 @@ fn dfsssp_is_as_good_as_that_of_opensm() {
         }
     }
     assert!(compared > 150, "OpenSM refuses all but {compared}");
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+#[ignore = "runs OpenSM: make test-long"]
+fn nue_is_as_good_as_that_of_opensm() {
+    // Would catch worse balance than OpenSM's on as many lanes, and a lane with a cycle.
+    let Some(opensm) = Opensm::find() else { return };
+    let mut failures = Vec::new();
+    for (number, text) in fabrics().into_iter().enumerate() {
+        let topology = fabric(&text);
+        for lanes in [1, [2, 3, 4, 8][number % 4]] {
+            let made = opensm.run("nue", &*topology, (&[], lanes));
+            let routing = spec(&format!(r#"{{"kind": "nue", "max_lanes": {lanes}}}"#)).build(&*topology).unwrap();
+            assert_eq!(made.engine, "nue", "on {text}");
+            let ours = outputs(&*topology, &*routing);
+            let hottest = |outputs| loads(&*topology, outputs).into_values().max().unwrap_or(0);
+            let (of_ours, of_theirs) = (hottest(&ours), hottest(&made.outputs));
+            assert!(u32::from(routing.classes()) <= lanes, "{} lanes on {text}", routing.classes());
+            if 100 * of_ours > 105 * of_theirs || dependency_cycle(&*topology, &*routing).unwrap().is_some() {
+                failures.push(format!("{text}, {lanes} lanes: hottest channels {of_ours} and {of_theirs}"));
+            }
+        }
+    }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 

@@ -75,6 +75,46 @@ fn dfsssp_uses_all_wires_of_a_clique_and_of_a_tree_evenly() {
     assert_eq!(loads.into_values().collect::<std::collections::BTreeSet<_>>(), [12].into());
 }
 
+/// Returns `nue` on a number of lanes.
+fn nue(lanes: u8) -> RoutingSpec {
+    spec(&format!("{{\"kind\": \"nue\", \"max_lanes\": {lanes}}}"))
+}
+
+#[test]
+fn nue_takes_the_only_good_paths_on_one_lane() {
+    // A clique has a wire for each pair, a tree 4 x 12 pairs for each leaf's 4 wires. Would catch an escape that stays
+    // though shorter paths are free of deadlock, and a wire that is not counted.
+    let clique = "link 0 1\nlink 0 2\nlink 0 3\nlink 1 2\nlink 1 3\nlink 2 3\nnode 0\nnode 1\nnode 2\nnode 3";
+    for (topology, load) in [(network(clique), 1), (fat_tree(4, 2), 12)] {
+        let routing = build(nue(1), &*topology);
+        let loads = subnet::loads(&*topology, &subnet::outputs(&*topology, &*routing));
+        assert_eq!(loads.into_values().collect::<std::collections::BTreeSet<_>>(), [load].into());
+        assert!(routing.minimal());
+    }
+}
+
+#[test]
+fn nue_goes_round_a_ring_where_its_lane_is_cut() {
+    // On a ring of 5 the shortest paths of each direction form a cycle: one lane has to leave out one of the 5 turns of
+    // each direction, so that one pair goes 3 hops, not 2. Two lanes leave out none. Would catch a cycle, a search that
+    // gives up on the whole ring, and lanes without use.
+    let ring = torus(&[5], 1);
+    let hops = |lanes| {
+        let routing = build(nue(lanes), &*ring);
+        assert!(dependency_cycle(&*ring, &*routing).unwrap().is_none());
+        let outputs = subnet::outputs(&*ring, &*routing);
+        subnet::pairs(&*ring).map(|(src, dst)| subnet::path(&*ring, &outputs, src, dst).len()).sum::<usize>()
+    };
+    assert_eq!([hops(1), hops(2)], [30 + 2, 30]);
+}
+
+#[test]
+fn nue_divides_destinations_over_its_lanes() {
+    // 0 is 8 lanes; a ring of 5 has 5 destinations, and 3 lanes take 2, 2 and 1.
+    let ring = torus(&[5], 2);
+    assert_eq!([0, 1, 3, 8].map(|lanes| build(nue(lanes), &*ring).classes()), [5, 1, 3, 5]);
+}
+
 #[test]
 fn engines_balance_the_nodes_over_ports() {
     // 4 leaves of 4 nodes, 4 tops: each leaf has 12 nodes elsewhere, 3 for each top. Would catch a lost count.
@@ -162,11 +202,14 @@ fn an_engine_written_as_a_table_sends_packets_as_before() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn any_network_keeps_the_contract(text in random_network(), root in 0_u32..4) {
+    fn any_network_keeps_the_contract(text in random_network(), root in 0_u32..4, lanes in 0_u8..=8) {
         let topology = network(&text);
         check_analyses(&*topology, &*build(engine("minhop"), &*topology));
         let dfsssp = build(engine("dfsssp"), &*topology);
         prop_assert!(dfsssp.minimal() && !check_analyses(&*topology, &*dfsssp), "a lane of dfsssp has a cycle");
+        let nue = build(nue(lanes), &*topology);
+        prop_assert!(!check_analyses(&*topology, &*nue), "a lane of nue has a cycle");
+        prop_assert!((1..=[lanes, 8][usize::from(lanes == 0)]).contains(&nue.classes()));
         let lash = build(engine("lash"), &*topology);
         prop_assert!(lash.minimal() && !check_analyses(&*topology, &*lash), "a lane of lash has a cycle");
         if let Ok(updn) = spec(&format!("{{\"kind\": \"updn\", \"roots\": [{root}]}}")).build(&*topology) {

@@ -110,9 +110,9 @@ impl Opensm {
         found.then_some(Self { root })
     }
 
-    /// Runs an engine on a topology, with a file of root GUIDs unless there are no `roots`. LIDs are 1 and up for the
-    /// nodes in order, then for the routers.
-    pub fn run(&self, engine: &str, topology: &dyn Topology, roots: &[u64]) -> Made {
+    /// Runs an engine on a topology, with a file of root GUIDs unless there are no `roots`, and `nue` with QoS on at most
+    /// `lanes` lanes. LIDs are 1 and up for the nodes in order, then for the routers.
+    pub fn run(&self, engine: &str, topology: &dyn Topology, (roots, lanes): (&[u64], u32)) -> Made {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         let name = format!("cutthrough-opensm-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(&name);
@@ -130,6 +130,9 @@ impl Opensm {
         assert!(said.any(|line| line.unwrap().contains("simulator ready")), "ibsim does not start");
         let mut manager = self.command("usr/sbin/opensm", &folder, &name);
         manager.args(["-F", "conf", "-R", engine, "-o", "-D", "0x43", "-f", "log"]);
+        if lanes > 1 {
+            manager.args(["-Q", "--nue_max_num_vls", &lanes.to_string()]);
+        }
         if !roots.is_empty() {
             let guids: String = roots.iter().map(|root| format!("0x{:x}\n", SWITCH_GUIDS + root)).collect();
             std::fs::write(folder.join("roots"), guids).unwrap();

@@ -19,6 +19,8 @@ pub(super) struct Dependencies {
     /// Marks of one search, by vertex: number of the last search that came by.
     seen: Vec<u32>,
     searches: u32,
+    /// Number of vertices beyond which a search for a cycle gives up, as if there were one.
+    pub limit: usize,
 }
 
 impl Dependencies {
@@ -30,6 +32,7 @@ impl Dependencies {
             place: (0..channels as u32).collect(),
             seen: vec![0; channels],
             searches: 0,
+            limit: usize::MAX,
         }
     }
 
@@ -53,6 +56,12 @@ impl Dependencies {
             fresh.push((from, to));
         }
         true
+    }
+
+    /// Removes an edge. Without it the graph keeps its order.
+    pub fn remove(&mut self, (from, to): (u32, u32)) {
+        self.next[from as usize].retain(|&next| next != to);
+        self.before[to as usize].retain(|&before| before != from);
     }
 
     /// Changes the order so that `from` comes before `to`. Returns whether that is possible.
@@ -84,7 +93,7 @@ impl Dependencies {
         let mut at = 0;
         while let Some(&vertex) = found.get(at) {
             at += 1;
-            if vertex == end {
+            if vertex == end || found.len() > self.limit {
                 return None;
             }
             for place in 0..edges(self)[vertex as usize].len() {

@@ -3,7 +3,7 @@
 //!
 //! `minhop`, `updn`, `ftree` and `lash` make the entries of OpenSM 3.3.23, for routers whose GUIDs are in the order of
 //! their numbers, port p of a router being port p + 1 of the switch, and LMC 0 (one LID a port). `dfsssp`
-//! has a balance that is deliberately not OpenSM's. Tests compare them with OpenSM itself (`tests/opensm/`).
+//! and `nue` have a balance that is deliberately not OpenSM's. Tests compare them with OpenSM itself (`tests/opensm/`).
 //!
 //! OpenSM falls back to `minhop` if an engine fails on a network; here the engine is refused, with the reason. Not
 //! modelled: LMC above 0, guid files of compute and I/O nodes, port shifting and scattering, switches as destinations.
@@ -15,6 +15,7 @@ pub mod ftree;
 mod lanes;
 pub mod lash;
 pub mod minhop;
+pub mod nue;
 pub mod updn;
 
 use topology::{Endpoint, Topology};
@@ -62,6 +63,11 @@ impl<'a> Subnet<'a> {
         let mut routers: Vec<RouterId> = self.routers().collect();
         routers.sort_by_key(|router| std::cmp::Reverse(self.nodes[router.index()].len()));
         routers
+    }
+
+    /// Iterates over the nodes of some routers, each with its router.
+    pub fn nodes_of<'b>(&'b self, routers: &'b [RouterId]) -> impl Iterator<Item = (RouterId, NodeId)> + 'b {
+        routers.iter().flat_map(|&router| self.nodes[router.index()].iter().map(move |&node| (router, node)))
     }
 
     /// Returns the distance of each router from the nearest of some routers.
