@@ -127,6 +127,7 @@ fn cases() -> Vec<(String, String)> {
     cases.extend(tapered_trees());
     cases.extend(flows_and_turns());
     cases.extend(weighed());
+    cases.extend(engines());
     cases
 }
 
@@ -264,6 +265,35 @@ fn weighed() -> Vec<(String, String)> {
                  workload = {{ kind = \"traffic\", {workload} }}"
             );
             cases.push(case([name.0, kind, router, load], name.1, &rest));
+        }
+    }
+    cases
+}
+
+/// Engines of OpenSM, and the increasing bias of `aries`, with separate golden files.
+fn engines() -> Vec<(String, String)> {
+    let mut turns = ROUTERS.iter().cycle().zip(WORKLOADS.iter().cycle());
+    let tree = ("tree by engines", "kind = \"xgft\", m = [3, 4, 2], w = [1, 2, 2]");
+    let torus = ("torus by engines", "kind = \"torus\", dims = [5, 4]");
+    let dragonfly = ("dragonfly by engines", "kind = \"dragonfly\", p = 2, a = 4, h = 2, g = 5");
+    let mut cases = Vec::new();
+    for (name, kind, keys) in [
+        (tree, "minhop", ""),
+        (tree, "updn", ""),
+        (tree, "ftree", ""),
+        (torus, "updn", ", roots = [0]"),
+        (torus, "lash", ""),
+        (torus, "dfsssp", ""),
+        (torus, "nue", ""),
+        (dragonfly, "nue", ", max_lanes = 3"),
+        (dragonfly, "aries", ", mode = \"increasing\""),
+    ] {
+        for (router, &(load, workload)) in turns.by_ref().take(2) {
+            let rest = format!(
+                "router = {{ kind = \"{router}\" }}\n routing = {{ kind = \"{kind}\"{keys} }}\n
+                 workload = {{ kind = \"traffic\", {workload} }}"
+            );
+            cases.push(case([name.0, &format!("{kind}{keys}"), router, load], name.1, &rest));
         }
     }
     cases

@@ -1,17 +1,18 @@
-//! `nue`: routing on the dependency graph (Domke, Hoefler and Matsuoka, "Routing on the dependency graph: a new approach
-//! to deadlock-free high-performance routing", HPDC 2016), which is free of deadlock on any number of lanes.
+//! `nue`: routing on the dependency graph (Domke, Hoefler and Matsuoka, "Routing on the dependency graph: a new
+//! approach to deadlock-free high-performance routing", HPDC 2016), which is free of deadlock on any number of lanes.
 //!
 //! Each lane has the destinations of neighbouring routers, and a graph of the waiting channels of its packets, which
 //! stays free of cycles. Node by node, a search outwards from the destination gives each router the wire of the fewest
 //! hops that closes no cycle in the graph, and of equal ones that with the least used path. A search that cannot reach
 //! all routers is undone, and its node keeps an escape path.
 //!
-//! The paper reserves the paths of one spanning tree as escapes, mends a failed search by local backtracking, and routes
-//! each node once. Here two beginnings are tried: the paths of a spanning tree, reserved until each node is routed; and
-//! up*/down* on all wires for every node, which leaves no search to fail. Then `ROUNDS` rounds take the paths of each
-//! node out of the graph and search again past the paths to all others, as `dfsssp` does. A search that fails, or makes
-//! the sum of the cubes of the nodes that send over each wire larger, is undone: this is the backtracking. Of both the
-//! tables whose most used wire is used less are taken. A search for a cycle that visits `VISITED` channels gives up.
+//! The paper reserves the paths of one spanning tree as escapes, mends a failed search by local backtracking, and
+//! routes each node once. Here two beginnings are tried: the paths of a spanning tree, reserved until each node is
+//! routed; and up*/down* on all wires for every node, which leaves no search to fail. Then `ROUNDS` rounds take the
+//! paths of each node out of the graph and search again past the paths to all others, as `dfsssp` does. A search that
+//! fails, or makes the sum of the cubes of the nodes that send over each wire larger, is undone: this is the
+//! backtracking. Of both the tables whose most used wire is used less are taken. A search for a cycle that visits
+//! `VISITED` channels gives up.
 //!
 //! The root of a lane's tree is the router that is nearest to its destinations on the mean. Lanes have consecutive
 //! routers of a depth-first walk, where the paper uses a partitioner of graphs. Entries are deliberately not OpenSM's.
