@@ -9,9 +9,10 @@
 //! port by port.
 //!
 //! Wires within a level are taken by the routers beside the climb, before those above and below, as a way to the climb.
-//! A shorter way replaces a longer one. These ways can form cycles, which the check for deadlock finds. Where leaves
-//! with several nodes have such wires, OpenSM changes the order of nodes while it takes them, and may leave one without
-//! any way; here all have one. Ways of more than `MAX_HOPS` hops are left out.
+//! A shorter way replaces a longer one. These ways can form cycles, which the check for deadlock finds. Of 60 random
+//! trees with such wires, 44 have the entries of OpenSM. In the others OpenSM takes the nodes in another order, and may
+//! leave one without any way; here all have one. Nearly all of these have several nodes on leaves that are wired to one
+//! another. Ways of more than `MAX_HOPS` hops are left out.
 //!
 //! OpenSM refuses trees whose routers of one level have different numbers of parents, children or wires to one of them,
 //! and trees of fewer than 2 or more than 8 levels.
