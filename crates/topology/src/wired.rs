@@ -103,6 +103,32 @@ impl<S> Wired<S> {
         Ok(Self { shape, wires, distances, diameter })
     }
 
+    /// Renumbers the routers: that with the number `order[r]` becomes router r. Nodes are renumbered router by router.
+    pub(crate) fn renumber(&mut self, order: &[RouterId]) {
+        let mut new = vec![RouterId(0); order.len()];
+        (0..).map(RouterId).zip(order).for_each(|(own, before)| new[before.index()] = own);
+        let before = &self.wires;
+        let mut wires = Wires { first: vec![0], endpoints: Vec::new(), classes: Vec::new(), attachments: Vec::new() };
+        for (own, &old) in (0..).map(RouterId).zip(order) {
+            let ports = before.first[old.index()] as usize..before.first[old.index() + 1] as usize;
+            wires.classes.extend_from_slice(&before.classes[ports.clone()]);
+            for (port, &end) in (0..).map(PortId).zip(&before.endpoints[ports]) {
+                wires.endpoints.push(match end {
+                    Endpoint::Router(next, far) => Endpoint::Router(new[next.index()], far),
+                    Endpoint::Node(_) => {
+                        wires.attachments.push((own, port));
+                        Endpoint::Node(NodeId(wires.attachments.len() as u32 - 1))
+                    }
+                    Endpoint::Unconnected => Endpoint::Unconnected,
+                });
+            }
+            wires.first.push(wires.endpoints.len() as u32);
+        }
+        let row = |from: &RouterId| &self.distances[from.index() * order.len()..][..order.len()];
+        self.distances = order.iter().flat_map(|from| order.iter().map(move |to| row(from)[to.index()])).collect();
+        self.wires = wires;
+    }
+
     /// Takes the ports and classes of a topology without a [`Difference`].
     pub(crate) fn take_ports(&mut self, other: &dyn Topology) {
         self.wires = Wires::of(other);

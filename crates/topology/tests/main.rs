@@ -9,6 +9,7 @@ mod dragonfly;
 mod fat_tree;
 mod file;
 mod grid;
+mod grids;
 mod hyperx;
 mod machines;
 mod multiplied;

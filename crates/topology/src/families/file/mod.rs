@@ -12,6 +12,8 @@
 //! level 0 0-2         # routers 0 to 2 are leaves; a tree says the level of each router
 //! group 1 1 2         # routers 1 and 2 form group 1; a network of groups says the group of each router
 //! grid 4x4 wrap=1x0   # the routers fill a grid, numbered first dimension fastest; the first dimension wraps
+//! cliques 4x4         # the routers fill a HyperX
+//! at 2x0 5            # router 5 is at (2, 0) of the grid, whatever its number is; all routers have this line, or none
 //! ```
 //!
 //! Numbering: routers keep the file's numbers or, if these have gaps, are renumbered in ascending order; nodes are
@@ -19,14 +21,16 @@
 //! it. A wire without a class has the class `link`. Classes are numbered in the order in which they first occur. A
 //! class is a word of letters, digits, `-` and `_` that starts with a letter and does not look like a count.
 //!
-//! Levels, groups or a grid become views ([`labels`]), so that routings and patterns for trees, dragonflies, tori and
-//! meshes fit. A network that is a dragonfly or a grid, apart from the order of ports, has the ports and classes of
-//! that family.
+//! Levels, groups or a grid become views ([`labels`]), so that routings and patterns for trees, dragonflies, tori,
+//! meshes and HyperX fit. A network that is a dragonfly or a grid, apart from the order of ports, has the ports and
+//! classes of that family.
 //!
 //! Every router must be reachable from every other. Distances are a table from breadth-first search, which limits the
 //! number of routers; no bisection is defined.
 
+mod grids;
 mod labels;
+mod product;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,8 +60,8 @@ pub struct FileSpec {
     /// topology.conf or topology.yaml, a Cray interconnect.
     #[schemars(extend("x-example" = "\"network.edges\""))]
     pub path: PathBuf,
-    /// Property of the network to find in its wires. Excludes the lines `level`, `group` and `grid` of the file. Default:
-    /// what these lines state.
+    /// Property of the network to find in its wires. Excludes the lines `level`, `group`, `grid` and `cliques` of the
+    /// file. Default: what these lines state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-example" = "\"levels\""))]
     pub recognise: Option<Recognised>,
@@ -71,8 +75,10 @@ pub enum Recognised {
     Levels,
     /// Groups: routers that are connected by wires of other classes than `global`.
     Groups,
-    /// Torus or mesh, whose routers are numbered first dimension fastest.
+    /// Torus or mesh. Its routers are renumbered unless they are numbered first dimension fastest.
     Grid,
+    /// HyperX. Its routers are renumbered unless they are numbered first dimension fastest.
+    Cliques,
 }
 
 impl FileSpec {
@@ -139,7 +145,7 @@ impl FileTopology {
             None => labels.apply(&mut made).map_err(|problem| error(format!("`{name}` {problem}")))?,
             Some(_) if !labels.is_empty() => {
                 let message = format!(
-                    "`{name}` states levels, groups or a grid by its lines `level`, `group` and `grid`; leave out \
+                    "`{name}` states levels, groups or a grid by its lines `level`, `group`, `grid` and `cliques`; leave out \
                      `recognise`, or these lines"
                 );
                 return Err(KeyError::new("recognise", message));
@@ -165,6 +171,14 @@ impl FileTopology {
         labels::find(&mut made, property).map_err(refuse)?;
         Ok(made)
     }
+}
+
+/// Checks a line of an edge list that a reader of another format writes.
+///
+/// # Errors
+/// The fault of the line.
+pub fn check_line(line: &str) -> Result<(), String> {
+    EdgeList::new().read_line(line)
 }
 
 fn error(message: String) -> KeyError {
@@ -205,7 +219,10 @@ impl EdgeList {
                 self.add_ports(on, count)
             }
             ("node", _) => Err("a node is written `node ROUTER [xCOUNT]`".into()),
-            _ => Err(format!("`{}` is neither `link`, `node`, `level`, `group` nor `grid`", short(first))),
+            _ => Err(format!(
+                "`{}` is neither `link`, `node`, `level`, `group`, `grid`, `cliques` nor `at`",
+                short(first)
+            )),
         }
     }
 
