@@ -222,7 +222,8 @@ impl RoutingSpec {
             Self::DimensionOrder(_) => &[View::Grid, View::Cliques],
             Self::MinimalAdaptive(_) => &[View::Grid],
             Self::Dal(_) | Self::DimWar(_) => &[View::Cliques],
-            Self::Minimal(_) | Self::ValiantGroup(_) => &[View::Groups],
+            Self::Minimal(_) => &[View::Groups],
+            Self::ValiantGroup(_) => &[View::AnyGroups],
             Self::ValiantNode(_)
             | Self::UgalL(_)
             | Self::UgalG(_)
@@ -355,7 +356,7 @@ impl RoutingSpec {
         let groups = || views.groups.ok_or_else(|| self.misfit(topology));
         Ok(match self {
             Self::Minimal(spec) => Arc::new(spec.build(groups()?)?),
-            Self::ValiantGroup(spec) => spec.build(groups()?)?,
+            Self::ValiantGroup(spec) => spec.build(topology)?,
             Self::ValiantNode(spec) => spec.build(topology)?,
             Self::UgalL(spec) => spec.build(topology)?,
             Self::UgalG(spec) => spec.build(topology)?,

@@ -141,6 +141,12 @@ impl Route {
         Self { place: place | LISTED, count, vc_class, choice }
     }
 
+    /// Returns the route if the ports of all lists come `by` places later.
+    #[must_use]
+    pub const fn shifted(self, by: u32) -> Self {
+        if self.is_listed() { Self { place: self.place + by, ..self } } else { self }
+    }
+
     /// Returns a route by one of the candidates with numbers below `count`, which is at least 2.
     #[inline]
     pub const fn weighed(count: u16, choice: Choice) -> Self {

@@ -11,6 +11,7 @@ mod ecmp;
 mod fat_tree;
 mod faults;
 mod grid;
+mod group_detours;
 mod levels;
 mod opensm;
 mod pair_paths;

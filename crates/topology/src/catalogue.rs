@@ -149,7 +149,7 @@ families! {
     /// Groups of routers with short paths inside, and wires between all groups.
     Dragonfly(DragonflySpec) = "dragonfly" {
         example: "dragonfly:h=4",
-        views: &[View::Groups],
+        views: &[View::Groups, View::AnyGroups],
         routing: &[("kind", "minimal")],
         build: |spec, _| Dragonfly::network(spec),
     }
@@ -177,7 +177,7 @@ families! {
     /// Groups of leaf and spine routers, and wires between the spines of all groups (Megafly).
     DragonflyPlus(DragonflyPlusSpec) = "dragonfly-plus" {
         example: "dragonfly-plus:leaves=16,spines=16,groups=17",
-        views: &[],
+        views: &[View::AnyGroups],
         routing: SPREAD,
         build: |spec, _| shared(DragonflyPlus::new(spec)),
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
-use crate::views::{Cliques, Grid, Groups, Hierarchy, Levels};
+use crate::views::{Cliques, Grid, GroupTable, Groups, Hierarchy, Levels};
 use crate::wires::{ChannelClass, Endpoint};
 
 /// Shape of a machine. Routers, nodes and the ports of each router are numbered from 0 without gaps.
@@ -66,6 +66,8 @@ pub struct Views<'a> {
     pub levels: Option<&'a Levels>,
     /// Equal groups of routers, whose nodes are numbered consecutively, group by group.
     pub groups: Option<&'a Groups>,
+    /// Routers in groups by table, if there are no closed forms.
+    pub group_table: Option<&'a GroupTable>,
     /// Number of equal groups of routers whose nodes are numbered consecutively, group by group. `groups` implies it.
     pub node_groups: Option<u32>,
     /// Whether the nodes that a router reaches by its down ports are numbered consecutively, port by port.
@@ -89,17 +91,24 @@ pub enum View {
     Levels,
     /// [`Views::groups`].
     Groups,
+    /// [`Views::groups`] or [`Views::group_table`].
+    AnyGroups,
     /// [`Views::consecutive`].
     Consecutive,
 }
 
 impl View {
     /// Every view.
-    pub const ALL: [Self; 6] =
-        [Self::Grid, Self::Cliques, Self::Hierarchy, Self::Levels, Self::Groups, Self::Consecutive];
+    pub const ALL: [Self; 7] =
+        [Self::Grid, Self::Cliques, Self::Hierarchy, Self::Levels, Self::Groups, Self::AnyGroups, Self::Consecutive];
 }
 
 impl Views<'_> {
+    /// Returns whether the topology has a view that an algorithm may require, or groups of nodes.
+    pub fn has_any(&self) -> bool {
+        self.node_groups.is_some() || View::ALL.iter().any(|&view| self.has(Some(view)))
+    }
+
     /// Returns whether the topology has the view that an algorithm requires. `None`: it requires none.
     pub fn has(&self, view: Option<View>) -> bool {
         match view {
@@ -109,6 +118,7 @@ impl Views<'_> {
             Some(View::Hierarchy) => self.hierarchy.is_some(),
             Some(View::Levels) => self.hierarchy.is_some() || self.levels.is_some(),
             Some(View::Groups) => self.groups.is_some(),
+            Some(View::AnyGroups) => self.groups.is_some() || self.group_table.is_some(),
             Some(View::Consecutive) => self.consecutive,
         }
     }

@@ -90,6 +90,16 @@ impl RouteTable {
     pub fn port_lists(&self) -> &[PortId] {
         &self.lists
     }
+
+    /// Makes the listed ports begin at a place in longer lists.
+    ///
+    /// # Errors
+    /// If the longer lists have too many ports.
+    pub fn shift_lists(&mut self, by: usize) -> Result<(), KeyError> {
+        refuse_long_lists(by + self.lists.len())?;
+        self.routes.iter_mut().for_each(|route| *route = route.shifted(by as u32));
+        Ok(())
+    }
 }
 
 /// Table under construction.
@@ -113,15 +123,27 @@ impl TableBuilder {
     /// Creates an empty table, whose routes choose among their ports by `choice`. Returns an error if it would be
     /// larger than 1 GiB.
     pub fn new(topology: &dyn Topology, kind: &str, choice: Choice) -> Result<Self, KeyError> {
-        let routers = topology.routers() as usize;
         let (destinations, targets) = destinations(topology);
-        refuse_too_many(topology, kind, (targets.len() as u32, "router that has nodes"))?;
+        let made = Self::of_columns(topology, kind, choice, (targets, "router that has nodes"))?;
+        Ok(Self { made: RouteTable { destinations, ..made.made }, ..made })
+    }
+
+    /// Creates an empty table as [`Self::new`] does, with a column for each of some routers, which stand for things
+    /// called `name`. It has no destinations.
+    pub fn of_columns(
+        topology: &dyn Topology,
+        kind: &str,
+        choice: Choice,
+        (targets, name): (Vec<RouterId>, &str),
+    ) -> Result<Self, KeyError> {
+        let routers = topology.routers() as usize;
+        refuse_too_many(topology, kind, (targets.len() as u32, name))?;
         let mut has_nodes = vec![false; routers];
         for target in &targets {
             has_nodes[target.index()] = true;
         }
         let table = vec![u32::MAX; routers * targets.len()];
-        let made = RouteTable { destinations, targets, table, routes: Vec::new(), lists: Vec::new() };
+        let made = RouteTable { destinations: Vec::new(), targets, table, routes: Vec::new(), lists: Vec::new() };
         Ok(Self { made, choice, has_nodes, known: BTreeMap::new() })
     }
 
@@ -142,10 +164,7 @@ impl TableBuilder {
 
     /// Returns the table, or an error if the lists of ports are too long.
     pub fn finish(self) -> Result<RouteTable, KeyError> {
-        if self.made.lists.len() > Route::MAX_LISTED {
-            let message = format!("the different sets of ports have more than {} ports in all", Route::MAX_LISTED);
-            return Err(KeyError::new("kind", message));
-        }
+        refuse_long_lists(self.made.lists.len())?;
         Ok(self.made)
     }
 
@@ -179,6 +198,15 @@ impl TableBuilder {
         self.made.lists.extend_from_slice(ports);
         Route::listed(first, count, class, self.choice)
     }
+}
+
+/// Refuses lists of more ports than a route can name.
+fn refuse_long_lists(ports: usize) -> Result<(), KeyError> {
+    if ports > Route::MAX_LISTED {
+        let message = format!("the different sets of ports have more than {} ports in all", Route::MAX_LISTED);
+        return Err(KeyError::new("kind", message));
+    }
+    Ok(())
 }
 
 /// Returns the destination of each node, and the routers that have nodes, by column.
@@ -270,10 +298,19 @@ pub(super) fn search<I: Iterator<Item = RouterId>>(
     start: RouterId,
     steps: impl Fn(RouterId) -> I,
 ) -> Vec<u32> {
+    search_from(routers, [start], steps)
+}
+
+/// Returns the distances of `routers` routers from the nearest of some, by the steps from each router to its next ones.
+pub(super) fn search_from<I: Iterator<Item = RouterId>>(
+    routers: u32,
+    starts: impl IntoIterator<Item = RouterId>,
+    steps: impl Fn(RouterId) -> I,
+) -> Vec<u32> {
     let mut distances = vec![UNREACHED; routers as usize];
-    distances[start.index()] = 0;
-    let mut queue = std::collections::VecDeque::from([start]);
-    let mut left = routers - 1;
+    let mut queue: std::collections::VecDeque<RouterId> = starts.into_iter().collect();
+    queue.iter().for_each(|start| distances[start.index()] = 0);
+    let mut left = routers - queue.len() as u32;
     while let Some(router) = queue.pop_front().filter(|_| left > 0) {
         for next in steps(router) {
             if distances[next.index()] == UNREACHED {

@@ -21,8 +21,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{KeyError, RouterId};
 
-use crate::network::Views;
+use crate::network::{Topology, Views};
 use crate::shorthand::Settings;
+use crate::views::GroupTable;
 use crate::wired::{Apart, MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, WireList, Wired};
 use crate::wires::{ChannelClass, MAX_PORTS};
 
@@ -109,11 +110,12 @@ struct Sizes {
 pub type DragonflyPlus = Wired<DragonflyPlusShape>;
 
 /// Names of a Dragonfly+.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct DragonflyPlusShape {
     groups: u32,
     leaves: u32,
     spines: u32,
+    group_table: Option<GroupTable>,
 }
 
 impl DragonflyPlus {
@@ -138,7 +140,11 @@ impl DragonflyPlus {
                 list.wire(ends, Self::GLOBAL, 1);
             }
         }
-        list.build(DragonflyPlusShape { groups, leaves, spines }, groups * (leaves + spines)).map_err(Apart::error)
+        let shape = DragonflyPlusShape { groups, leaves, spines, group_table: None };
+        let mut made = list.build(shape, groups * (leaves + spines)).map_err(Apart::error)?;
+        let labels: Vec<u32> = (0..made.routers()).map(|router| router / (leaves + spines)).collect();
+        made.shape.group_table = GroupTable::new(&labels, &made);
+        Ok(made)
     }
 }
 
@@ -163,6 +169,6 @@ impl Shape for DragonflyPlusShape {
     }
 
     fn views(&self) -> Views<'_> {
-        Views { node_groups: Some(self.groups), ..Views::default() }
+        Views { node_groups: Some(self.groups), group_table: self.group_table.as_ref(), ..Views::default() }
     }
 }

@@ -20,7 +20,7 @@ use units::{KeyError, PortId, RouterId};
 
 use crate::network::{Topology, Views};
 use crate::shorthand::short;
-use crate::views::Levels;
+use crate::views::{GroupTable, Groups, Levels};
 use crate::wired::{Apart, MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, Wired};
 use crate::wires::{ChannelClass, Endpoint, MAX_PORTS};
 
@@ -95,6 +95,7 @@ pub type Multiples = BTreeMap<String, Multiple>;
 pub(crate) struct MultipliedShape {
     plain: Arc<dyn Topology>,
     levels: Option<Levels>,
+    group_table: Option<GroupTable>,
 }
 
 /// Wire of the plain network: its two ends.
@@ -160,7 +161,14 @@ fn expanded(plain: &Arc<dyn Topology>, counts: &[Vec<u32>]) -> Result<Result<Wir
         );
         return Err(KeyError::new(KEY, message));
     }
-    let shape = MultipliedShape { levels: levels(&**plain), plain: Arc::clone(plain) };
+    let views = plain.views();
+    // The ports of a dragonfly are others now; its groups are not.
+    let of_dragonfly = |groups: &Groups| {
+        let labels: Vec<u32> = (0..plain.routers()).map(|router| groups.place(RouterId(router)).0).collect();
+        GroupTable::new(&labels, &**plain)
+    };
+    let group_table = views.group_table.cloned().or_else(|| views.groups.and_then(of_dragonfly));
+    let shape = MultipliedShape { levels: levels(&**plain), plain: Arc::clone(plain), group_table };
     Ok(Wired::expanded(shape, &**plain, counts))
 }
 
@@ -326,6 +334,7 @@ impl Shape for MultipliedShape {
 
     fn views(&self) -> Views<'_> {
         let Views { node_groups, notes, .. } = self.plain.views();
-        Views { node_groups, notes, levels: self.levels.as_ref(), ..Views::default() }
+        let group_table = self.group_table.as_ref();
+        Views { node_groups, notes, levels: self.levels.as_ref(), group_table, ..Views::default() }
     }
 }

@@ -3,12 +3,14 @@
 
 mod cliques;
 mod grid;
+mod group_table;
 mod groups;
 mod hierarchy;
 mod levels;
 
 pub use cliques::{Cliques, Line};
 pub use grid::Grid;
+pub use group_table::GroupTable;
 pub(crate) use groups::NONE;
 pub use groups::{GroupNetwork, Groups, GroupsSize};
 pub(crate) use hierarchy::TreeShape;

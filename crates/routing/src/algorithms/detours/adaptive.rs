@@ -41,7 +41,7 @@ pub enum DetourKind {
     /// By a random router, as in `valiant-node`.
     #[default]
     Node,
-    /// By a random group, as in `valiant-group`. Dragonflies only.
+    /// By a random group, as in `valiant-group`. Topologies with groups only.
     Group,
 }
 
@@ -249,6 +249,14 @@ impl ParSpec {
 }
 
 impl Options {
+    /// Returns the name of the routing in which every packet takes its detour.
+    fn waypoint_routing(&self) -> &'static str {
+        match self.detour {
+            DetourKind::Group => "valiant-group",
+            DetourKind::Node => "valiant-node",
+        }
+    }
+
     pub fn build(
         &self,
         kind: &'static str,
@@ -262,14 +270,16 @@ impl Options {
             let detours = RouterDetours::new(topology, (kind, self.rule()), progressive)?.separated(topology, kind)?;
             let direct = RouterDetours::without_waypoints(Arc::clone(detours.paths()), self.rule());
             let other = detours.decided_once();
-            let options: Vec<Arc<dyn Routing>> =
-                vec![Arc::new(Valiant::new("shortest-path", direct)), Arc::new(Valiant::new("valiant-node", other))];
             let fitting = if detours.are_separated() { Queues::Ahead } else { Queues::Port };
             let queues = self.queues.unwrap_or(fitting);
+            let options: Vec<Arc<dyn Routing>> = vec![
+                Arc::new(Valiant::new("shortest-path", direct)),
+                Arc::new(Valiant::new(self.waypoint_routing(), other)),
+            ];
             return Ok(Arc::new(Choosing { kind, sight, detours, queues, bias, paths, options }));
         };
         let detour: Arc<dyn Routing> = match self.detour {
-            DetourKind::Group => self.group.build(groups)?,
+            DetourKind::Group => self.group.build(topology)?,
             DetourKind::Node => self.node.build(topology)?,
         };
         let detours = GroupDetours::new(groups, self.rule(), u8::from(progressive))?;

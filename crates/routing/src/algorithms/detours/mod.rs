@@ -16,8 +16,14 @@
 //!
 //! If some routers have no nodes, as the spines of a dragonfly+, packets of adaptive routings have C more classes behind
 //! the waypoint (`RouterDetours::separated`).
+//!
+//! Waypoints of [`RouterDetours`] are routers or, on topologies whose groups are a table, groups. A packet goes to a
+//! group by a shortest path to one of its nearest routers, on as many upper classes as the longest of these paths has
+//! channels, and directly on from the first router that it reaches there. C then covers the paths from these routers
+//! too.
 
 mod adaptive;
+mod group_paths;
 mod loads;
 mod memory;
 mod paths;
@@ -96,6 +102,10 @@ pub(super) trait Detours: Debug + Send + Sync {
     fn max_routers(&self) -> u32;
     /// Returns the loads of output channels if every packet visits its waypoint: see `OutputLoads`.
     fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64>;
+    /// Returns whether there are no such sums, so that packets have to be followed.
+    fn lacks_loads(&self) -> bool {
+        false
+    }
 
     /// Returns the state in which a packet on its way to a waypoint goes on from there: see `Routing::behind_waypoint`.
     fn behind(&self, state: RouteState) -> RouteState {

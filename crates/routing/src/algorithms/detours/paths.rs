@@ -91,6 +91,15 @@ impl DirectPaths {
         }
     }
 
+    /// Returns the number of classes of paths that begin at routers with nodes, or at others that are up to `length`
+    /// channels from a target.
+    pub fn classes_with(&self, length: u32) -> u32 {
+        match &self.kind {
+            PathsKind::Table(_) => self.longest.max(length).max(1),
+            PathsKind::Grid(order) => order.classes().into(),
+        }
+    }
+
     /// Returns the number of routers with nodes.
     #[inline]
     pub fn targets(&self) -> u32 {

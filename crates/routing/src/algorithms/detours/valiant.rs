@@ -6,7 +6,8 @@
 //! unless the keys say otherwise: a waypoint there would be no detour. If no waypoint is left (two groups) packets go
 //! directly. Traffic within a group stays on the direct path unless `intra_group = "valiant"`.
 //!
-//! Without groups, `valiant-node` excludes the routers of source and destination instead.
+//! Without the groups of a dragonfly, `valiant-node` excludes the routers of source and destination instead.
+//! `valiant-group` fits all topologies with groups (a dragonfly+, the groups of a file): see [`RouterDetours`].
 //!
 //! A packet may come to its destination's router on the way to its waypoint. It goes on to the waypoint, unless
 //! `early_delivery` is set. The deadlock check follows the packets that go on, which do all that the others do.
@@ -15,7 +16,6 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::views::Groups;
 use topology::{ChannelClass, Topology};
 use units::{Draw, KeyError, NodeId, PortId, RouterId};
 
@@ -23,7 +23,7 @@ use super::{Detours, Memory, RouterDetours};
 use crate::algorithms::dragonfly::{GroupDetours, IntraGroup, Rule, Waypoints};
 use crate::{Hop, OutputLoads, Representative, Route, RouteState, RouterTraffic, Routing};
 
-/// Dragonflies: Valiant routing by way of a random group, left from the first router reached there.
+/// Dragonflies and other groups: Valiant routing by way of a random group, left from the first router reached there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValiantGroupSpec {
@@ -125,12 +125,18 @@ impl<D: Detours + 'static> Valiant<D> {
 }
 
 impl ValiantGroupSpec {
-    /// Builds the routing on a dragonfly.
+    /// Builds the routing on a topology that has groups: as a dragonfly, if they have closed forms.
     ///
     /// # Errors
-    /// If its tables would be larger than 1 GiB.
-    pub fn build(&self, topology: &Groups) -> Result<Arc<dyn Routing>, KeyError> {
-        Valiant::with("valiant-group", self.early_delivery, || GroupDetours::new(topology, self.into(), 0))
+    /// If a table would be larger than 1 GiB, or if there are no groups. Without closed forms: if more than 64 classes of
+    /// virtual channels were needed.
+    pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
+        let (kind, rule) = ("valiant-group", Rule::from(self));
+        if let Some(groups) = topology.views().groups {
+            return Valiant::with(kind, self.early_delivery, || GroupDetours::new(groups, rule, 0));
+        }
+        rule.refuse_without_groups(topology)?;
+        Valiant::with(kind, self.early_delivery, || RouterDetours::new(topology, (kind, rule), false))
     }
 }
 
@@ -228,7 +234,7 @@ impl<D: Detours> Routing for Valiant<D> {
 
     /// The sums take every packet to its waypoint.
     fn output_loads(&self) -> Option<&dyn OutputLoads> {
-        self.complete.is_none().then_some(self)
+        (self.complete.is_none() && !self.detours.lacks_loads()).then_some(self)
     }
 
     fn minimal(&self) -> bool {

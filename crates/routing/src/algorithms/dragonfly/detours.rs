@@ -55,9 +55,13 @@ impl Rule {
         u32::from(self.exclude_source) + u32::from(self.exclude_destination)
     }
 
-    /// Returns an error if a key that has a meaning for groups only is not at its default, for a topology without groups.
+    /// Returns an error if a key that has a meaning for groups only is not at its default, for a topology without the
+    /// groups of a dragonfly. Waypoints may be any groups.
     pub fn refuse_without_groups(self, topology: &dyn Topology) -> Result<(), KeyError> {
         let (key, value) = if self.waypoints == Waypoints::Groups {
+            if topology.views().group_table.is_some() {
+                return Ok(());
+            }
             ("detour", "\"group\"")
         } else if self.intra_group != IntraGroup::Minimal {
             ("intra_group", "\"valiant\"")

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use units::{KeyError, RouterId};
 
 use super::{Arrangement, DragonflySpec, GroupKind};
-use crate::network::Topology;
-use crate::views::Groups;
+use crate::network::{Topology, Views};
+use crate::views::{GroupTable, Groups};
 use crate::wired::{Apart, MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, WireList};
 use crate::wires::MAX_PORTS;
 
@@ -23,6 +23,7 @@ use crate::wires::MAX_PORTS;
 struct UnequalShape {
     /// First router of each group, followed by the number of all.
     first: Vec<u32>,
+    group_table: Option<GroupTable>,
 }
 
 /// Checked sizes.
@@ -63,7 +64,8 @@ pub(super) fn build(spec: &DragonflySpec, sizes: &[u64]) -> Result<Arc<dyn Topol
         }
     }
     let group_of: Vec<u32> = (0..).zip(&groups).flat_map(|(group, &size)| (0..size).map(move |_| group)).collect();
-    let made = list.build(UnequalShape { first }, routers).map_err(Apart::error)?;
+    let mut made = list.build(UnequalShape { first, group_table: None }, routers).map_err(Apart::error)?;
+    made.shape.group_table = GroupTable::new(&group_of, &made);
     // Equal groups have the closed forms of other dragonflies.
     match Groups::of_network(&made, &group_of) {
         Some(dragonfly) => Ok(Arc::new(dragonfly)),
@@ -144,5 +146,9 @@ impl Shape for UnequalShape {
     fn coordinates(&self, router: RouterId) -> Vec<u32> {
         let group = self.first.partition_point(|&first| first <= router.0) - 1;
         vec![group as u32, router.0 - self.first[group]]
+    }
+
+    fn views(&self) -> Views<'_> {
+        Views { group_table: self.group_table.as_ref(), ..Views::default() }
     }
 }

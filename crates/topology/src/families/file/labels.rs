@@ -14,7 +14,7 @@ use super::grids::{self, GridLines, take};
 use super::{FileTopology, MAX_FILE_ROUTERS, Recognised, router};
 use crate::network::Topology;
 use crate::shorthand::short;
-use crate::views::{Groups, Levels};
+use crate::views::{GroupTable, Groups, Levels};
 use crate::wired::neighbours;
 
 /// Lines of a file about its routers.
@@ -167,11 +167,12 @@ fn set_groups(made: &mut FileTopology, groups: &[u32]) -> Result<(), String> {
     let counts = || nodes.iter().map(|&(_, count)| count);
     match (counts().min(), counts().max()) {
         (Some(least), Some(most)) if least < most => made.shape.notes.push(format!(
-            "groups have {least} to {most} nodes: patterns, placements and routings by groups need equally many in each"
+            "groups have {least} to {most} nodes: patterns and placements by groups need equally many in each"
         )),
         _ if nodes.len() > 1 => made.shape.node_groups = Some(nodes.len() as u32),
         _ => return Err("has its nodes in one group; two groups are the fewest".into()),
     }
+    made.shape.group_table = GroupTable::new(groups, made);
     // A grid of the file keeps its ports and views, even if it is a dragonfly too.
     if made.shape.family.is_none()
         && let Some(dragonfly) = Groups::of_network(made, groups)

@@ -41,7 +41,7 @@ use units::{KeyError, Notes, RouterId, input};
 
 use crate::network::{Topology, Views};
 use crate::shorthand::{Settings, short};
-use crate::views::Levels;
+use crate::views::{GroupTable, Levels};
 use crate::wired::{Apart, MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, WireList, Wired};
 use crate::wires::{ChannelClass, MAX_PORTS};
 use labels::Labels;
@@ -57,7 +57,7 @@ pub const MAX_FILE_PORTS: u32 = MAX_WIRED_PORTS;
 pub struct FileSpec {
     /// Path of the edge list, relative to the experiment file. Its lines are `link ROUTER ROUTER [CLASS] [xCOUNT]` and
     /// `node ROUTER [xCOUNT]`. Machine files that `map` reads are accepted too: ibnetdiscover's output, Slurm's
-    /// topology.conf or topology.yaml, a Cray interconnect.
+    /// topology.conf or topology.yaml, a Cray interconnect, GraphML.
     #[schemars(extend("x-example" = "\"network.edges\""))]
     pub path: PathBuf,
     /// Property of the network to find in its wires. Excludes the lines `level`, `group`, `grid` and `cliques` of the
@@ -103,6 +103,7 @@ pub struct FileShape {
     numbers: Vec<u32>,
     notes: Vec<String>,
     levels: Option<Levels>,
+    group_table: Option<GroupTable>,
     /// Number of groups of equally many nodes, which are numbered group by group.
     node_groups: Option<u32>,
     /// Network of a family with equal routers, wires and nodes, whose ports the file's network has too.
@@ -300,8 +301,7 @@ impl EdgeList {
         let (numbers, notes) = self.close_gaps();
         let routers = self.ports.len() as u32;
         let class_names = self.class_names;
-        let shape =
-            FileShape { class_names, numbers: numbers.clone(), notes, levels: None, node_groups: None, family: None };
+        let shape = FileShape { class_names, numbers: numbers.clone(), notes, ..FileShape::default() };
         let made = self.lines.build(shape, routers).map_err(|Apart { from, to }| {
             let number = |router: RouterId| numbers.get(router.index()).copied().unwrap_or(router.0);
             format!("is not connected: router {} cannot be reached from router {}", number(to), number(from))
@@ -349,7 +349,8 @@ impl Shape for FileShape {
     fn views(&self) -> Views<'_> {
         let views = self.family.as_ref().map_or_else(Views::default, |family| family.views());
         let node_groups = views.node_groups.or(self.node_groups);
-        Views { notes: &self.notes, levels: self.levels.as_ref(), node_groups, ..views }
+        let group_table = self.group_table.as_ref().filter(|_| views.groups.is_none());
+        Views { notes: &self.notes, levels: self.levels.as_ref(), node_groups, group_table, ..views }
     }
 }
 
