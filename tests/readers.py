@@ -437,6 +437,35 @@ SAMPLES = [
         command=MAP,
     ),
     Sample(
+        "graphml",
+        "net.graphml",
+        (
+            '<?xml version="1.0"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n',
+            [
+                '<key id="k" for="node" attr.name="kind"/>\n',
+                '<key id="n" for="node" attr.name="nodes" attr.type="int"/>\n',
+                '<key id="c" for="edge" attr.name="class"/>\n',
+                '<key id="w" for="edge" attr.name="count"><default>2</default></key>\n',
+            ],
+            '<graph edgedefault="undirected">\n',
+            (
+                '<node id="a"><data key="n">2</data></node>\n',
+                '<node id="b"><data key="n">1</data></node>\n',
+                '<node id="c"/>\n',
+                '<node id="d"><data key="k">node</data></node>\n',
+            ),
+            [
+                '<edge source="a" target="b"/>\n',
+                '<edge source="b" target="c"><data key="c">global</data></edge>\n',
+                '<edge source="c" target="a"><data key="w">3</data></edge>\n',
+                '<edge source="d" target="c"><data key="w">1</data></edge>\n',
+            ],
+            "</graph></graphml>\n",
+        ),
+        machine,
+        command=MAP,
+    ),
+    Sample(
         "metis",
         "g.graph",
         ("4 4 001\n", ("2 5 4 7\n", "1 5 3 6\n", "2 6 4 8\n", "1 7 3 8\n")),
@@ -645,6 +674,13 @@ TWICE: dict[str, list[tuple[str, str]]] = {
             '<info name="HostName" value="cn7"/><info name="HostName" value="cn8"/>',
         ),
     ],
+    "graphml": [
+        ('<node id="c"/>', '<node id="c"/><node id="c"/>'),
+        ('<data key="n">2</data>', '<data key="n">2</data><data key="n">3</data>'),
+        ('for="node" attr.name="kind"', 'for="node" attr.name="nodes"'),
+        ("<default>2</default>", "<default>2</default><default>2</default>"),
+        ("</graph>", '</graph><graph edgedefault="undirected"/>'),
+    ],
     "matrix-market": [(" general\n", f" {kind}\n") for kind in ("general symmetric", "general\n%%MatrixMarket matrix")]
     + [("3 4 300\n", "3 4 300\n%%MatrixMarket matrix coordinate integer symmetric\n")],
     "edges": [(";bytes;tag\n", f";bytes;{name}\n") for name in ("bytes", "volume", "dst", "msgs")],
@@ -707,7 +743,7 @@ SEPARATORS = {
     "measured-csv": ",",
 }
 #: Formats in which the last word of a line may say nothing: a line break has no meaning, or a number is not used.
-UNLINED = JSON | {"hwloc", "ibnetdiscover"}
+UNLINED = JSON | {"hwloc", "graphml", "ibnetdiscover"}
 #: Formats of bytes.
 BINARY = {"npy", "charm-lb", "routing-npy", "routing-npz", "trace", "trace-parts", "chakra"}
 
@@ -747,6 +783,12 @@ def with_unknown(sample: Sample) -> Iterator[bytes]:
         for found in re.finditer(rb"<object ", text):
             yield text[: found.end()] + b'zzz="1" ' + text[found.end() :]
         yield text.replace(b'type="Package"', b'type="Zzz"')
+    elif sample.format == "graphml":
+        for found in re.finditer(rb"<(node|edge|graph|key|graphml) ", text):
+            yield text[: found.end()] + b'zzz="1" ' + text[found.end() :]
+        for found in re.finditer(rb"\n", text[:-1]):
+            yield text[: found.end()] + b"<zzz/>" + text[found.end() :]
+        yield text.replace(b'attr.name="nodes"', b'attr.name="zzz"')
     elif sample.format == "chakra":
         node = _node(2, 5, (1,), comm_dst=1, comm_size=1000, comm_tag=3)
         body = node[1:] + _field(10, _field(1, b"comm_priority") + _field(9, 4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
@@ -82,6 +83,71 @@ def test_graphs_have_nodes_coordinates_and_bandwidths() -> None:
     assert torus.edges(ct.Link(bandwidth="8 Gb/s").to_dict())["bandwidth_bit_per_s"].tolist() == [8e9] * 6
     with pytest.raises(ct.ExperimentError, match="bandwidth"):
         torus.edges({"bandwidth": "8 apples"})
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "torus:4x3,nodes_per_router=2",
+        "torus:4x3x2,wrap=1x0x1",
+        "mesh:3x4",
+        "hyperx:3x4,wires=2",
+        "dragonfly:h=1",
+        "fat-tree:k=2,n=3",
+        "dragonfly-plus:leaves=2,spines=2,groups=3",
+    ],
+)
+def test_a_graph_is_the_network_that_wrote_it(shape: str, tmp_path: Path) -> None:
+    """Catches nodes and wires that are lost on the way through networkx, and a grid or groups that are lost."""
+    own = ct.Topology(shape)
+    graph = own.to_networkx()
+    nx.write_graphml(graph, tmp_path / "net.graphml")
+    for made in (ct.Topology.from_networkx(graph), ct.Topology({"kind": "file", "path": tmp_path / "net.graphml"})):
+        wires, due = (sorted((one, other) for one, other, _ in part.channels()) for part in (made, own))
+        assert wires == due
+        assert made.node_routers().tolist() == own.node_routers().tolist()
+        assert made.groups == own.groups
+        if made.coordinate_names == own.coordinate_names:
+            assert made.coordinate_array().tolist() == own.coordinate_array().tolist()
+        is_listed = own.kind in ("fat-tree", "dragonfly-plus")
+        assert (made.coordinate_names == own.coordinate_names) is not is_listed
+
+
+def test_graphs_of_igraph_are_machines() -> None:
+    """Expected: a ring of four routers with 1, 2, 0 and 1 nodes, by the attributes of an object like igraph's graphs."""
+    attributes = [{"name": name, "nodes": nodes} for name, nodes in zip("abcd", (1, 2, 0, 1), strict=True)]
+    vertices = [SimpleNamespace(index=at, attributes=own.copy) for at, own in enumerate(attributes)]
+    edges = [SimpleNamespace(tuple=(number, (number + 1) % 4), attributes=dict) for number in range(4)]
+    graph = SimpleNamespace(vs=vertices, es=edges, attributes=list, is_directed=lambda: False)
+    machine = ct.Machine.from_igraph(graph)
+    assert machine.node_names() == ["a.0", "b.0", "b.1", "d.0"]
+    assert machine.distance(0, [1, 2, 3]).tolist() == [1, 2, 1]
+    with pytest.raises(ct.ExperimentError, match="is no graph of igraph"):
+        ct.Machine.from_igraph(nx.path_graph(3))
+
+
+def test_graphs_state_or_lack_what_is_asked_for() -> None:
+    """Catches nodes on routers that state another number, and a property that is passed over."""
+    cube = nx.hypercube_graph(4)
+    nx.set_node_attributes(cube, {(0, 0, 0, 0): 3}, "nodes")
+    assert ct.Topology.from_networkx(cube, nodes_per_router=1).nodes == 18
+    found = ct.Topology.from_networkx(nx.hypercube_graph(4), 2, "grid")
+    assert (found.nodes, found._shape.grid) == (32, [4, 4])
+    assert ct.run(topology=found, link=LINK, workload=WORKLOAD).points[0]["accepted_load"] > 0
+    for graph, nodes, recognise, due in (
+        (nx.petersen_graph(), 1, "grid", "is no torus and no mesh"),
+        (nx.path_graph(3), None, None, "there are no nodes"),
+        (nx.DiGraph([(0, 1)]), 1, None, "an undirected edge is a wire"),
+        (nx.Graph([(0, 1), (2, 3)]), 1, None, "no path leads from 0 to 2"),
+        ("a graph", 1, None, "is no graph of networkx"),
+        (nx.path_graph(3), 0, None, "nodes_per_router"),
+    ):
+        with pytest.raises(ct.ExperimentError, match=due):
+            ct.Topology.from_networkx(graph, nodes, recognise)
+    weighted = nx.path_graph(3)
+    weighted.edges[0, 1]["weight"] = 4
+    (note,) = ct.Topology.from_networkx(weighted, 1).about["notes"]
+    assert "1 edge with the unknown attribute `weight`" in note
 
 
 def test_planes_of_a_machine_are_kept_and_no_edge_list() -> None:

@@ -11,10 +11,11 @@ from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import refuse
 from cutthrough.display.units import counted
 from cutthrough.machines.shapes import Table, shape_of
-from cutthrough.machines.topology import DEFAULTS, Topology
+from cutthrough.machines.topology import DEFAULTS, Topology, kept_graph
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Self
 
 
 __all__ = ["Machine"]
@@ -32,8 +33,8 @@ class Machine(Topology):
 
     Args:
         machine: A shorthand such as `"torus:16x16x16"`, a preset such as `"bluegene-p:512"`, or a file: the output of
-            ibnetdiscover, Slurm's topology.conf or topology.yaml, a Cray interconnect, hwloc's XML, an edge list; or a
-            topology, or the table of one.
+            ibnetdiscover, Slurm's topology.conf or topology.yaml, a Cray interconnect, GraphML, hwloc's XML, an edge
+            list; or a topology, or the table of one.
         cores: Cores of a node. Default: the preset's, the cores of `node`, or 1.
         rank_order: `"TXYZ"` fills node after node; `"XYZT"` the first core of every node, then the second.
         allocation: The job's nodes: a box `"0:8,0:8,4:12"`, numbers `"0-63,100"`, or hosts `"node[001-064]"`.
@@ -79,6 +80,11 @@ class Machine(Topology):
             message = "there is no SLURM_JOB_NODELIST: this is not within a job of Slurm; give the allocation"
             raise refuse("allocation", message)
         return cls(machine, allocation=hosts, **options)
+
+    @classmethod
+    def _of_graph(cls, text: str, recognise: str | None) -> Self:
+        """Returns the machine of a text in GraphML, whose nodes keep their names unless routers may be renumbered."""
+        return super()._of_graph(text, recognise) if recognise else cls(kept_graph(text))
 
     @property
     def whole(self) -> Machine:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import cutthrough._core as _core
 import cutthrough.display.notebooks as notebooks
 import cutthrough.files.kept as files
+import cutthrough.machines.graphs as graphs
 from cutthrough.arguments.arrays import whole_number
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import refuse
@@ -40,11 +41,13 @@ from cutthrough.sections.stand_ins import NetworkObject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Self
 
     import networkx as nx
     from matplotlib.figure import Figure
 
-__all__ = ["Edges", "Topology"]
+__all__ = ["Edges", "Topology", "kept_graph"]
 
 #: The greatest coordinate that any machine can have.
 MOST_COORDINATE = (1 << 32) - 1
@@ -54,6 +57,11 @@ DEFAULTS: Options = (None, "TXYZ", None, None)
 Options: TypeAlias = tuple[int | None, str, str | None, str | None]
 #: The links of a topology: columns of NumPy arrays by name.
 Edges: TypeAlias = dict[str, npt.NDArray[Any]]
+
+
+def kept_graph(text: str) -> Path:
+    """Writes a graph in GraphML to a folder of this user for temporary files, and returns its path."""
+    return files.keep(text.encode(), "graph", ".graphml", "topology")
 
 
 @checked
@@ -85,6 +93,46 @@ class Topology(NetworkObject):
         topology = Topology.__new__(Topology)
         topology._shape = shape
         return topology
+
+    @classmethod
+    def from_networkx(
+        cls, graph: nx.Graph[Any], nodes_per_router: int | None = None, recognise: str | None = None
+    ) -> Self:
+        """Returns the machine of a graph of networkx. An edge of an undirected graph is a wire.
+
+        Vertices, edges and the graph may have the attributes that GraphML may have: `kind`, `nodes`, `level`, `group`,
+        `class`, `count`, ... Graphs of `to_networkx` give their machine. Other attributes have no effect: `about` has
+        notes. A file of the graph is written to a folder of this user for temporary files.
+
+        Args:
+            graph: The graph.
+            nodes_per_router: Nodes on each router that has no attribute `nodes`. Default: none.
+            recognise: `"levels"`, `"groups"`, `"grid"` or `"cliques"`, to be found in the wires.
+
+        Raises:
+            ExperimentError: The graph is no connected network with nodes, or lacks what is to be found in it.
+        """
+        return cls._of_graph(graphs.of_networkx(graph, nodes_per_router), recognise)
+
+    @classmethod
+    def from_igraph(cls, graph: Any, nodes_per_router: int | None = None, recognise: str | None = None) -> Self:
+        """Returns the machine of a graph of igraph, as `from_networkx` does.
+
+        Args:
+            graph: The graph, whose vertices may have the attribute `name`.
+            nodes_per_router: Nodes on each router that has no attribute `nodes`. Default: none.
+            recognise: `"levels"`, `"groups"`, `"grid"` or `"cliques"`, to be found in the wires.
+
+        Raises:
+            ExperimentError: The graph is no connected network with nodes, or lacks what is to be found in it.
+        """
+        return cls._of_graph(graphs.of_igraph(graph, nodes_per_router), recognise)
+
+    @classmethod
+    def _of_graph(cls, text: str, recognise: str | None) -> Self:
+        """Returns the machine of a text in GraphML."""
+        found = {} if recognise is None else {"recognise": recognise}
+        return cls({"kind": "file", "path": str(kept_graph(text)), **found})
 
     def __repr__(self) -> str:
         return f"<{self.kind}: {counted(self.nodes, 'node')}, {counted(self.routers, 'router')}>"
@@ -242,7 +290,8 @@ class Topology(NetworkObject):
         """Returns the machine as a graph of networkx, with an edge for each channel (needs `cutthrough[networkx]`).
 
         Vertices are `"r0"`, `"r1"`, ... for routers and `"n0"`, ... for nodes, with `kind` and `id`. Routers have their
-        coordinates by name too. Edges have `class` and, where it is known, `bandwidth_bit_per_s`.
+        coordinates by name too. Edges have `class` and, where it is known, `bandwidth_bit_per_s`. The graph has `grid`
+        and `wrap` of a torus or a mesh, and `cliques` of a HyperX, so that `from_networkx` gives the machine again.
 
         Args:
             link: The table of `[link]`, as in `edges`.
@@ -252,7 +301,7 @@ class Topology(NetworkObject):
             MissingPackage: networkx is not installed.
         """
         networkx = require("networkx", f"{type(self).__name__}.to_networkx")
-        graph = networkx.MultiDiGraph(kind=self.kind)
+        graph = networkx.MultiDiGraph(kind=self.kind, **self._grid_attributes())
         names = self.coordinate_names
         for router, row in enumerate(self.coordinate_array().tolist()):
             graph.add_node(f"r{router}", kind="router", id=router, **dict(zip(names, row, strict=True)))
@@ -268,6 +317,17 @@ class Topology(NetworkObject):
                     graph.add_edge(f"r{router}", f"n{node}", **_attributes("ejection", speeds["ejection"]))
         result: nx.MultiDiGraph[str] = graph
         return result
+
+    def _grid_attributes(self) -> dict[str, str]:
+        """Returns the sizes and wraps of a grid, as GraphML has them."""
+        table = self.topology or {}
+        kind, sizes = table.get("kind"), "x".join(str(size) for size in table.get("dims", ()))
+        if kind == "hyperx":
+            return {"cliques": sizes}
+        if kind not in ("torus", "mesh") or table.get("twist"):
+            return {}
+        wraps = table.get("wrap") or [kind == "torus"] * len(table["dims"])
+        return {"grid": sizes, "wrap": "x".join(str(int(wrap)) for wrap in wraps)}
 
     def _bandwidths(self, link: Table | None) -> npt.NDArray[np.float64]:
         """Returns the bandwidth of each class of channels in bits per second. NaN where it is not known."""
@@ -311,12 +371,13 @@ class Topology(NetworkObject):
     def topology(self) -> dict[str, Any] | None:
         """The table for `[topology]` of an experiment file. None if only an edge list can describe the machine."""
         shape = self._shape
-        if shape.grid is not None:
+        described = self._core.topology_spec() if "_core" in self.__dict__ else shape.spec()
+        spec: dict[str, Any] | None = json.loads(described)
+        if spec is None and shape.grid is not None and shape.kind in ("torus", "mesh"):
+            # A preset, whose dimensions wrap all or none.
             each = shape.nodes * shape.planes // shape.routers
             planes = {} if shape.planes == 1 else {"planes": shape.planes}
             return {"kind": shape.kind, "dims": shape.grid, "nodes_per_router": each, **planes}
-        described = self._core.topology_spec() if "_core" in self.__dict__ else shape.spec()
-        spec: dict[str, Any] | None = json.loads(described)
         return spec
 
     @property

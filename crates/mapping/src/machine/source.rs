@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use topology::families::file::FileTopology;
+use topology::families::file::{FileSpec, FileTopology};
 use topology::{NetworkSpec, Topology, TopologySpec};
 use units::{KeyError, KeyResult, LocatedError, NodeId, input};
 
-use super::importers::{Wiring, cray, hwloc, ibnetdiscover, slurm, slurm_yaml};
+use super::importers::{Wiring, cray, graphml, hwloc, ibnetdiscover, slurm, slurm_yaml};
 use super::{Home, Machine, MachineFacts, MachineSpec, NodeShape, PresetLink, RankOrder, allocation, presets};
 
 /// Assumed delay of a channel whose bandwidth comes from a file, in nanoseconds.
@@ -58,7 +58,8 @@ impl MachineSource {
         spec: Option<NetworkSpec>,
         base: &Path,
     ) -> Result<Machine, LocatedError> {
-        let about = MachineFacts { name: self.machine.clone(), topology: spec, ..MachineFacts::default() };
+        let notes = topology.views().notes.to_vec();
+        let about = MachineFacts { name: self.machine.clone(), topology: spec, notes, ..MachineFacts::default() };
         self.complete(Found { topology, about, cores: None, used: None }, base)
     }
 
@@ -102,7 +103,7 @@ impl MachineSource {
                 let message = "a flat network has no channels: wherever tasks are, messages take the same time";
                 return Err(LocatedError::key("machine", message.to_owned()));
             }
-            let topology = spec.build(base)?;
+            let topology = build_topology(&spec, base)?;
             return Ok(Found {
                 topology,
                 about: MachineFacts { name: text.to_owned(), topology: Some(spec), ..MachineFacts::default() },
@@ -158,6 +159,11 @@ fn build_plane(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, Ke
         None => Ok(Arc::new(FileTopology::read(&text, &name, file.recognise)?)),
         Some(found) => match (found.at_key("path")?.topology, file.recognise) {
             (topology, None) => Ok(topology),
+            (topology, Some(_)) if topology.views().has_any() => {
+                let message =
+                    format!("`{name}` states levels, groups or a grid; leave out `recognise`, or what it states");
+                Err(KeyError::new("recognise", message))
+            }
             (topology, Some(property)) => Ok(Arc::new(FileTopology::recognised(&*topology, property)?)),
         },
     }
@@ -170,13 +176,18 @@ type Importer = fn(&str, (&str, &Path)) -> Result<Found, LocatedError>;
 type Format = (fn(&str) -> bool, Importer);
 
 /// Formats of machines other than edge lists.
-const FORMATS: [Format; 5] = [
+const FORMATS: [Format; 6] = [
     (hwloc::recognize, |text, (name, _)| {
         let shape = hwloc::read(text)?;
         let mut wiring = hwloc::cores_as_nodes(&shape);
         shape.notes.sentences().iter().for_each(|note| wiring.notes.add(note));
         let mut found = imported(name, &wiring)?;
         found.cores = Some(1);
+        Ok(found)
+    }),
+    (graphml::recognize, |text, (name, _)| {
+        let mut found = imported(name, &graphml::read(text)?)?;
+        found.about.topology = Some(as_file(name));
         Ok(found)
     }),
     (cray::recognize, |text, (name, _)| imported(name, &cray::read(text)?)),
@@ -207,15 +218,25 @@ fn from_file(name: &str, path: &Path) -> Result<Found, LocatedError> {
     }
     let topology: Arc<dyn Topology> = Arc::new(FileTopology::from_text(&text, name).map_err(|error| {
         let message = format!(
-            "{}; known are edge lists, ibnetdiscover's output, Slurm's topology.conf and topology.yaml, a Cray interconnect and \
-             hwloc's XML",
+            "{}; known are edge lists, ibnetdiscover's output, Slurm's topology.conf and topology.yaml, a Cray interconnect, \
+             GraphML and hwloc's XML",
             error.message
         );
         LocatedError::key("machine", message)
     })?);
-    let about =
-        MachineFacts { name: name.to_owned(), notes: topology.views().notes.to_vec(), ..MachineFacts::default() };
+    let about = MachineFacts {
+        name: name.to_owned(),
+        notes: topology.views().notes.to_vec(),
+        topology: Some(as_file(name)),
+        ..MachineFacts::default()
+    };
     Ok(Found { topology, about, cores: None, used: None })
+}
+
+/// Returns the topology of an experiment that reads a file. Unlike an edge list of the wires, it has the levels, groups
+/// or grid that the file states.
+fn as_file(name: &str) -> NetworkSpec {
+    TopologySpec::File(FileSpec { path: name.into(), recognise: None }).into()
 }
 
 fn imported(name: &str, wiring: &Wiring) -> Result<Found, LocatedError> {

@@ -9,14 +9,13 @@ use std::collections::BTreeMap;
 use units::{LocatedError, Notes, shortened};
 
 use super::cpusets::CpuSet;
+use super::xml::{self, line_at, wrong};
 use super::{Node, Wiring};
 
 /// Maximum nesting depth of objects.
 const MAX_DEPTH: usize = 64;
 /// Maximum number of unknown types and attributes that notes name.
 const MOST_UNKNOWN: usize = 8;
-/// Maximum number of quotes between two tags: two an attribute.
-const MAX_QUOTES: u32 = 1024;
 
 /// Types of objects of hwloc, besides caches of a level.
 const TYPES: [&str; 16] = [
@@ -119,13 +118,7 @@ struct Around {
 /// If the text is not XML, or has neither an allowed core nor an allowed hardware thread. At its line, if a `cpuset` is
 /// not a set, or if a core or hardware thread has a processor of another.
 pub(crate) fn read(text: &str) -> Result<NodeShape, LocatedError> {
-    check_linear(text)?;
-    let options =
-        roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: 4_000_000, ..roxmltree::ParsingOptions::default() };
-    let document = roxmltree::Document::parse_with_options(text, options).map_err(|error| {
-        let line = u64::from(error.pos().row);
-        LocatedError { line: Some(line), ..LocatedError::new(format!("it is no XML: {error}")) }
-    })?;
+    let document = xml::parse(text, "hwloc", 0)?;
     let mut found = Found::default();
     let root = document.root_element();
     let machine = root.children().find(|node| node.has_tag_name("object"));
@@ -156,40 +149,6 @@ pub(crate) fn read(text: &str) -> Result<NodeShape, LocatedError> {
         open[first..].reverse();
     }
     found.finish()
-}
-
-/// Refuses constructs that hwloc does not write and that take a parser the square of their length: entities,
-/// namespaces, and thousands of attributes in one tag.
-fn check_linear(text: &str) -> Result<(), LocatedError> {
-    let line_of = |at: usize| 1 + text[..at].bytes().filter(|&byte| byte == b'\n').count() as u64;
-    for word in ["<!ENTITY", "xmlns"] {
-        if let Some(at) = text.find(word) {
-            return Err(LocatedError::at(line_of(at), format!("`{word}` is not expected in a file of hwloc")));
-        }
-    }
-    let mut quotes = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'<' => quotes = 0,
-            b'"' | b'\'' => quotes += 1,
-            _ => {}
-        }
-        if quotes > MAX_QUOTES {
-            let message = format!("a tag has more than {} attributes", MAX_QUOTES / 2);
-            return Err(LocatedError::at(line_of(at), message));
-        }
-    }
-    Ok(())
-}
-
-/// Creates an error at an object.
-fn wrong(object: &roxmltree::Node<'_, '_>, message: String) -> LocatedError {
-    LocatedError::at(line_at(object, object.range().start), message)
-}
-
-/// Returns the line of a position in an object's file.
-fn line_at(object: &roxmltree::Node<'_, '_>, start: usize) -> u64 {
-    u64::from(object.document().text_pos_at(start).row)
 }
 
 /// Returns the set of processors in an attribute of an object, if the object has this attribute.

@@ -5,11 +5,13 @@
 
 mod cpusets;
 pub(crate) mod cray;
+pub(crate) mod graphml;
 pub(crate) mod hostlist;
 pub(crate) mod hwloc;
 pub(crate) mod ibnetdiscover;
 pub(crate) mod slurm;
 pub(crate) mod slurm_yaml;
 mod wiring;
+mod xml;
 
 pub(crate) use wiring::{Node, Wiring};

@@ -48,6 +48,8 @@ pub(crate) struct Wiring {
     pub(crate) nodes: Vec<Node>,
     /// Bandwidth of a channel in bytes per second. Absent if the file does not state it.
     pub(crate) bytes_per_s: Option<f64>,
+    /// Lines of an edge list that state levels, groups or a grid. Empty if the file does not state them.
+    pub(crate) properties: String,
     /// Assumptions and omissions.
     pub(crate) notes: Notes,
     by_name: BTreeMap<String, u32>,
@@ -94,7 +96,7 @@ impl Wiring {
         for (one, other, class) in &self.wires {
             *parallel.entry((*one.min(other), *one.max(other), class)).or_insert(0) += 1;
         }
-        let mut text = String::new();
+        let mut text = self.properties.clone();
         for ((one, other, class), count) in parallel {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "link {one} {other} {class} x{count}");
