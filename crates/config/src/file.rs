@@ -369,7 +369,7 @@ fn point<L: Language>(
     index: usize,
 ) -> Result<Point<L::Spec>, ConfigError> {
     let mut tree = tree_of(tree, axes, settings, index);
-    L::fill_kinds(&mut tree);
+    L::fill_kinds(&mut tree).map_err(|(place, key, message)| ConfigError::new(place, key, message))?;
     kinds::fill(L::shape(), &mut tree);
     L::fill(&mut tree);
     // Faults of the file are in the order of its lines, before faults of options and of missing keys.

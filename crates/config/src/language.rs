@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::place::Place;
 use super::schema::TableShape;
 use super::sweep::Axis;
 use super::tree::Table;
@@ -35,8 +36,12 @@ pub trait Language {
     /// Returns the name of a section that is missing although the shape does not require it.
     fn missing(root: &Table) -> Option<&'static str>;
 
-    /// Writes the kinds that follow from other sections, before the default kinds.
-    fn fill_kinds(root: &mut Table);
+    /// Writes sections in full that may be written as short names, and the kinds that follow from other sections, before
+    /// the default kinds.
+    ///
+    /// # Errors
+    /// At a short name that is none: its place, its key, and the message.
+    fn fill_kinds(root: &mut Table) -> Result<(), (Place, String, String)>;
 
     /// Writes the values that follow from kinds, where the file has none.
     fn fill(root: &mut Table);

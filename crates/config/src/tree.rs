@@ -252,6 +252,30 @@ impl Node {
         }
     }
 
+    /// Converts JSON to values at one place. Keys whose value is null are left out.
+    pub fn from_json(json: &Json, place: Place) -> Self {
+        let entry = |(key, value): (&String, &Json)| Entry {
+            key: key.clone(),
+            key_place: place,
+            node: Self::from_json(value, place),
+        };
+        let value = match json {
+            Json::Object(entries) => {
+                let given = entries.iter().filter(|(_, value)| !value.is_null());
+                Value::Table(Table { entries: given.map(entry).collect() })
+            }
+            Json::Array(items) => Value::List(items.iter().map(|item| Self::from_json(item, place)).collect()),
+            Json::String(text) => Value::Text(text.clone()),
+            Json::Bool(value) => Value::Boolean(*value),
+            Json::Number(number) => match number.as_i64() {
+                Some(number) => Value::Integer(number),
+                None => Value::Float(number.as_f64().unwrap_or(0.0)),
+            },
+            Json::Null => Value::Text(String::new()),
+        };
+        Self { place, value }
+    }
+
     /// Converts a parsed value.
     pub(crate) fn from_toml(parsed: &Spanned<DeValue<'_>>, source: usize) -> Result<Self, ConfigError> {
         let place = Place::new(source, parsed.span());

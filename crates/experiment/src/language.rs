@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
-use config::{Axis, Entry, Fact, Language, Node, SectionDoc, Table, TableShape, Value};
+use config::{Axis, Entry, Fact, Language, Node, Place, SectionDoc, Table, TableShape, Value};
 use routing::RoutingSpec;
 use serde_json::Value as Json;
+use topology::NetworkSpec;
 
 use crate::spec::ExperimentSpec;
 use crate::{nic_presets, searched};
@@ -52,8 +53,10 @@ impl Language for ExperimentLanguage {
         (root.get("workload").is_none() && root.get("job").is_none()).then_some("workload")
     }
 
-    fn fill_kinds(root: &mut Table) {
+    fn fill_kinds(root: &mut Table) -> Result<(), (Place, String, String)> {
+        spell_topology(root)?;
         fill_routing(root);
+        Ok(())
     }
 
     fn fill(root: &mut Table) {
@@ -77,6 +80,21 @@ pub fn schema() -> Json {
 /// Returns the documentation of all sections and their kinds, in the order of their definition.
 pub fn reference() -> Vec<SectionDoc> {
     config::reference(ExperimentLanguage::shape())
+}
+
+/// Writes a topology that is given by its short name, such as `torus:4x4`, as its table.
+fn spell_topology(root: &mut Table) -> Result<(), (Place, String, String)> {
+    let Some(entry) = root.entries.iter_mut().find(|entry| entry.key == "topology") else { return Ok(()) };
+    let place = entry.node.place;
+    // A kind without settings is no short name: the check of the section names the keys that it requires.
+    let Some(text) = entry.node.as_text().filter(|text| text.contains(':')) else { return Ok(()) };
+    let spec = text.parse::<NetworkSpec>().map_err(|error| {
+        let key = if error.key == "kind" { "topology".to_owned() } else { format!("topology.{}", error.key) };
+        (place, key, error.message)
+    })?;
+    let json = serde_json::to_value(&spec).map_err(|error| (place, "topology".to_owned(), error.to_string()))?;
+    entry.node = Node::from_json(&json, place);
+    Ok(())
 }
 
 /// Writes the default routing of the topology into a `[routing]` section without a kind, unless only another
