@@ -7,7 +7,7 @@ use host::MOST_TRACED;
 use routing::RoutingSpec;
 use routing::algorithms::detours::{ParSpec, UgalLSpec};
 use routing::algorithms::dragonfly::MinimalSpec;
-use topology::ChannelClass;
+use topology::{ChannelClass, TopologySpec, View};
 use traffic::patterns::adversarial;
 use units::{Bytes, KeyError, Time};
 
@@ -58,6 +58,7 @@ pub fn warnings(system: &System) -> Result<Vec<Warning>, KeyError> {
     found.extend(starving(system)?);
     found.extend(idle_paths::of(system)?.map(idle));
     found.extend(shortest_only(system));
+    found.extend(other_default(system));
     Ok(found)
 }
 
@@ -151,6 +152,35 @@ fn shortest_only(system: &System) -> Option<Warning> {
             detours.kind(),
             RoutingSpec::Par(ParSpec::default()).kind(),
         ),
+    })
+}
+
+/// Warns of a default routing that is not the family's: the wires of a tree or a dragonfly are other ones.
+fn other_default(system: &System) -> Option<Warning> {
+    let topology = &*system.network.topology;
+    let topology = topology.views().planes.map_or(topology, |(plane, _)| &**plane);
+    let own = RoutingSpec::default_of(topology.kind());
+    let is_family = [View::Levels, View::Groups]
+        .into_iter()
+        .any(|view| TopologySpec::kinds_with(view).any(|kind| kind == topology.kind()));
+    let is_silent = system.spec.routing.is_none() && is_family && !own.fits(topology);
+    is_silent.then(|| {
+        let routing = system.network.routing.kind();
+        let better = if topology.views().has(Some(View::AnyGroups)) {
+            "; `par` or `ugal-g` with `detour` = \"group\" spread uneven traffic over all groups"
+        } else {
+            "; `up-down` needs one class of virtual channels"
+        };
+        Warning {
+            kind: "default-routing",
+            key: "topology.kind",
+            message: format!(
+                "`{}`, the default routing of a {}, does not fit the wires of this one (`wires`, `group_sizes`), whose default is \
+                 `{routing}`{better}",
+                own.kind(),
+                topology.kind(),
+            ),
+        }
     })
 }
 

@@ -421,8 +421,11 @@ impl RoutingSpec {
     }
 
     fn misfit(&self, topology: &dyn Topology) -> KeyError {
-        let fitting: Vec<String> =
-            Self::all().iter().filter(|spec| spec.fits(topology)).map(|spec| format!("\"{}\"", spec.kind())).collect();
+        let is_tree = topology.views().has(Some(View::Levels));
+        let engines = Self::engines().into_iter().filter(|spec| is_tree || !matches!(spec, Self::Ftree(_)));
+        let fitting = Self::all().into_iter().chain(engines).filter(|spec| spec.fits(topology));
+        let fitting = fitting.map(|spec| spec.kind()).chain(["table"]);
+        let fitting: Vec<String> = fitting.map(|kind| format!("\"{kind}\"")).collect();
         let kind = topology.kind();
         let misfit = if self.takes_detours() && topology.views().has(Some(View::Levels)) {
             format!("takes detours, and no detour is useful in a tree, such as this {kind}")

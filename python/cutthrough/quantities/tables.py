@@ -366,6 +366,6 @@ class PointWarning(dict[str, Any]):
 
     kind = required(str)("""Kind of the warning, one of `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`,
         `cut-short`, `coarse-series`, `fine-series`, `no-timeline`, `starvation`, `idle-paths`, `shortest-only`,
-        `unproven`, `not-monotone` or `unreceived`.""")
+        `default-routing`, `unproven`, `not-monotone` or `unreceived`.""")
     key = required(str)("Key of the experiment whose value causes it.")
     message = required(str)("Effect to expect, and possible remedies.")

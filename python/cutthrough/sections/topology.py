@@ -235,9 +235,10 @@ class File(Section, tag=("kind", "file")):
 
     path: str | None = key("""Path of the edge list, relative to the experiment file. Its lines are `link ROUTER ROUTER
         [CLASS] [xCOUNT]` and `node ROUTER [xCOUNT]`. Machine files that `map` reads are accepted too: ibnetdiscover's
-        output, Slurm's topology.conf or topology.yaml, a Cray interconnect (required, or swept).""")
-    recognise: Literal["levels", "groups", "grid"] | None = key("""Property of the network to find in its wires.
-        Excludes the lines `level`, `group` and `grid` of the file. Default: what these lines state.""")
+        output, Slurm's topology.conf or topology.yaml, a Cray interconnect, GraphML (required, or swept).""")
+    recognise: Literal["levels", "groups", "grid", "cliques"] | None = key("""Property of the network to find in its
+        wires. Excludes the lines `level`, `group`, `grid` and `cliques` of the file. Default: what these lines
+        state.""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
     wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each

@@ -59,6 +59,27 @@ fn shortest_paths_alone_are_named_under_adversarial_traffic() {
 }
 
 #[test]
+fn another_default_routing_is_named() {
+    // Would catch a tree whose routing changes in silence, and a warning of networks that keep their default or name a
+    // routing.
+    let halved = r#"kind = "leaf-spine", leaves = 4, spines = 3, nodes_per_leaf = 2, wires = { up = 0.5 }"#;
+    let whole = r#"kind = "leaf-spine", leaves = 4, spines = 3, nodes_per_leaf = 2, wires = { up = 2 }"#;
+    let unequal = r#"kind = "dragonfly", p = 1, h = 2, group_sizes = [1, 2, 3], global_wires = 1"#;
+    let up_down = r#"routing = { kind = "up-down" }"#;
+    for (topology, routing, expected) in [
+        (halved, "", Some("`up-down`")),
+        (halved, up_down, None),
+        (whole, "", None),
+        (unequal, "", Some("`detour` = \"group\"")),
+        (unequal, up_down, None),
+    ] {
+        let found = of_kind(&experiment(topology, routing, "load = 0.1"), "default-routing");
+        assert_eq!(found.is_some(), expected.is_some(), "{topology}");
+        assert!(found.is_none_or(|warning| expected.is_some_and(|due| warning.message.contains(due))));
+    }
+}
+
+#[test]
 fn a_shallow_buffer_is_named_with_the_share_of_the_round_trip() {
     // By hand: 4 packets of 5.12 ns in 2 * 20 + 90 ns are 15.8 %, which 26 packets cover; of the far class
     // 4 * 5.12 / 1090 = 1.9 %, which 213 cover. Would catch a class that is left out, and a delay that is counted once.

@@ -20,7 +20,7 @@ use crate::algorithms::table::{Forwarding, NO_PORT};
 use crate::algorithms::tables::refuse_too_many;
 
 /// Any topology: OpenSM's `lash`, one shortest path for each pair of routers, on as many lanes as keep it free of
-/// deadlock.
+/// deadlock. The traffic of all nodes on a router to those on another shares this path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LashSpec {}
