@@ -773,22 +773,26 @@ def _words(sample: Sample, line: str) -> list[str]:
     return line.split() if separator == " " else line.rstrip().split(separator)
 
 
+def _unknown_in_xml(text: bytes) -> Iterator[bytes]:
+    """The contents of a file of XML with an attribute, an element or a name that the reader does not know."""
+    for found in re.finditer(rb"<(object|node|edge|graph|key|graphml) ", text):
+        yield text[: found.end()] + b'zzz="1" ' + text[found.end() :]
+    if b"<graphml" in text:
+        for found in re.finditer(rb"\n", text[:-1]):
+            yield text[: found.end()] + b"<zzz/>" + text[found.end() :]
+        yield text.replace(b'attr.name="nodes"', b'attr.name="zzz"')
+    else:
+        yield text.replace(b'type="Package"', b'type="Zzz"')
+
+
 def with_unknown(sample: Sample) -> Iterator[bytes]:
     """The contents with a word, an attribute, a column or a key that the reader does not know."""
     text = sample.content
     if sample.format in JSON:
         for found in re.finditer(rb"\{(?=\s*\")", text):
             yield text[: found.end()] + b'"zzz": 1, ' + text[found.end() :]
-    elif sample.format == "hwloc":
-        for found in re.finditer(rb"<object ", text):
-            yield text[: found.end()] + b'zzz="1" ' + text[found.end() :]
-        yield text.replace(b'type="Package"', b'type="Zzz"')
-    elif sample.format == "graphml":
-        for found in re.finditer(rb"<(node|edge|graph|key|graphml) ", text):
-            yield text[: found.end()] + b'zzz="1" ' + text[found.end() :]
-        for found in re.finditer(rb"\n", text[:-1]):
-            yield text[: found.end()] + b"<zzz/>" + text[found.end() :]
-        yield text.replace(b'attr.name="nodes"', b'attr.name="zzz"')
+    elif sample.format in ("hwloc", "graphml"):
+        yield from _unknown_in_xml(text)
     elif sample.format == "chakra":
         node = _node(2, 5, (1,), comm_dst=1, comm_size=1000, comm_tag=3)
         body = node[1:] + _field(10, _field(1, b"comm_priority") + _field(9, 4))

@@ -114,7 +114,7 @@ def test_a_graph_is_the_network_that_wrote_it(shape: str, tmp_path: Path) -> Non
 
 
 def test_graphs_of_igraph_are_machines() -> None:
-    """Expected: a ring of four routers with 1, 2, 0 and 1 nodes, by the attributes of an object like igraph's graphs."""
+    """Expected: a ring of four routers with 1, 2, 0 and 1 nodes, by objects like those of igraph."""
     attributes = [{"name": name, "nodes": nodes} for name, nodes in zip("abcd", (1, 2, 0, 1), strict=True)]
     vertices = [SimpleNamespace(index=at, attributes=own.copy) for at, own in enumerate(attributes)]
     edges = [SimpleNamespace(tuple=(number, (number + 1) % 4), attributes=dict) for number in range(4)]
@@ -132,7 +132,7 @@ def test_graphs_state_or_lack_what_is_asked_for() -> None:
     nx.set_node_attributes(cube, {(0, 0, 0, 0): 3}, "nodes")
     assert ct.Topology.from_networkx(cube, nodes_per_router=1).nodes == 18
     found = ct.Topology.from_networkx(nx.hypercube_graph(4), 2, "grid")
-    assert (found.nodes, found._shape.grid) == (32, [4, 4])
+    assert (found.nodes, found._shape.grid) == (32, [2, 2, 2, 2])
     assert ct.run(topology=found, link=LINK, workload=WORKLOAD).points[0]["accepted_load"] > 0
     for graph, nodes, recognise, due in (
         (nx.petersen_graph(), 1, "grid", "is no torus and no mesh"),

@@ -190,12 +190,14 @@ fn defaults_and_unknown_attributes_are_accounted_for() {
         text.replace("attr.name=\"nodes\" attr.type=\"int\"/>", "attr.name=\"nodes\"><default>2</default></key>");
     let text = text.replace("<graph ", "<key id=\"e\" for=\"edge\" attr.name=\"weight\"/>\n<graph ");
     let text = text.replace("<node id=\"a\">", "<node id=\"a\" style=\"x\"><desc>first</desc>");
+    let text = text.replace("<graphml ", "<graphml zzz=\"1\" ");
     let machine = read(&text).unwrap();
     assert_eq!(machine.places(), 5);
     assert_eq!(
         machine.about().notes,
         [
             "1 edge with the unknown attribute `weight` is read without it",
+            "1 part of the graph with the unknown attribute `zzz` is read without it",
             "1 vertex with the unknown attribute `style` is read without it",
             "1 vertex with the unknown element `desc` is read without it",
         ]

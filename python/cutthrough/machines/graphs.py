@@ -91,6 +91,6 @@ def _keys(kind: str, tables: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _data(values: Mapping[str, Any], keys: Mapping[str, str]) -> str:
-    """Returns the values of an element, without those that are None."""
+    """Returns the values of an element, except values of None."""
     held = ((keys[str(name)], value) for name, value in values.items() if value is not None)
     return "".join(f'<data key="{key}">{escape(str(value))}</data>' for key, value in held)

@@ -1,4 +1,4 @@
-//! Attributes of a graph, its vertices and its edges, and an account of those that have no effect.
+//! Attributes of a graph, its vertices and its edges, and an account of attributes without effect.
 
 use std::collections::BTreeMap;
 
@@ -45,6 +45,7 @@ impl<'a> Attributes<'a> {
     pub(super) fn declared(root: &Element<'a, '_>) -> Result<Self, LocatedError> {
         let mut read = Self::default();
         check_text(root)?;
+        read.note_unknown(root, "graph", &["schemaLocation"]);
         for child in root.children().filter(Element::is_element) {
             match child.tag_name().name() {
                 "key" => read.declare(&child)?,

@@ -6,7 +6,7 @@
 //! | of | attribute | value |
 //! |---|---|---|
 //! | a vertex | `kind` | `router` (the default), or `node`: a node on the router of its only edge |
-//! | a router | `nodes` | number of nodes on it, beside those that are vertices |
+//! | a router | `nodes` | number of nodes on it that are no vertices |
 //! | | `level`, `group` | its level in a tree, its group |
 //! | | `dim0`, `dim1`, ... | its coordinates in the grid |
 //! | a vertex | `name` | name of the router, or host of the node. Default: its `id` in the file |
@@ -18,8 +18,8 @@
 //!
 //! Routers and nodes are numbered in the order of the file, but the routers of a grid by their coordinates if they have
 //! them, and those of groups group by group. Nodes then follow their routers. Attributes `id` of vertices and `kind` of
-//! the graph have no effect. Other attributes are left out, with a note for each. Nested graphs, hyperedges and ports of
-//! vertices are errors.
+//! the graph have no effect. Other attributes are left out, with a note for each. Nested graphs, hyperedges and ports
+//! of vertices are errors.
 
 mod attributes;
 mod build;
