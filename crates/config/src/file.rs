@@ -10,7 +10,7 @@ use units::input;
 use super::error::{ConfigError, ExperimentError};
 use super::include;
 use super::kinds;
-use super::language::Language;
+use super::language::{Fault, Language};
 use super::locate::{Source, Sources, find};
 use super::place::Place;
 use super::relations;
@@ -369,7 +369,10 @@ fn point<L: Language>(
     index: usize,
 ) -> Result<Point<L::Spec>, ConfigError> {
     let mut tree = tree_of(tree, axes, settings, index);
-    L::fill_kinds(&mut tree).map_err(|(place, key, message)| ConfigError::new(place, key, message))?;
+    L::fill_kinds(&mut tree).map_err(|Fault { path, message, written, allowed }| {
+        let allowed = allowed.iter().map(String::as_str);
+        ConfigError::new(find(&tree, &path), path, message).allowing(&written, allowed)
+    })?;
     kinds::fill(L::shape(), &mut tree);
     L::fill(&mut tree);
     // Faults of the file are in the order of its lines, before faults of options and of missing keys.

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::place::Place;
 use super::schema::TableShape;
 use super::sweep::Axis;
 use super::tree::Table;
@@ -17,6 +16,19 @@ pub struct Fact<T> {
     pub help: &'static str,
     /// Returns whether the fact holds at a point.
     pub holds: fn(&T) -> bool,
+}
+
+/// A fault of a file that a language finds by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Path of the key at fault.
+    pub path: String,
+    /// Fault, as one sentence without a full stop.
+    pub message: String,
+    /// Name at fault, as written.
+    pub written: String,
+    /// Names that are allowed in its place.
+    pub allowed: Vec<String>,
 }
 
 /// Keys of a file, and the rules among them that their schema does not state.
@@ -36,12 +48,12 @@ pub trait Language {
     /// Returns the name of a section that is missing although the shape does not require it.
     fn missing(root: &Table) -> Option<&'static str>;
 
-    /// Writes sections in full that may be written as short names, and the kinds that follow from other sections, before
-    /// the default kinds.
+    /// Writes sections in full that may be written as short names, and the values and kinds that follow from other
+    /// sections, before the default kinds.
     ///
     /// # Errors
-    /// At a short name that is none: its place, its key, and the message.
-    fn fill_kinds(root: &mut Table) -> Result<(), (Place, String, String)>;
+    /// A short name that is none, or a key from which nothing can follow.
+    fn fill_kinds(root: &mut Table) -> Result<(), Fault>;
 
     /// Writes the values that follow from kinds, where the file has none.
     fn fill(root: &mut Table);

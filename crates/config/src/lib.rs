@@ -22,7 +22,7 @@ pub use error::{Diagnosis, ExperimentError, Position};
 pub use file::{File, Loaded, Point, Swept};
 pub use include::MAX_FILE;
 pub use kinds::only_kind;
-pub use language::{Fact, Language};
+pub use language::{Fact, Fault, Language};
 pub use place::Place;
 pub use range::MAX_POINTS;
 pub use reference::{KeyDoc, SectionDoc, ValueDoc, reference};

@@ -2,19 +2,19 @@
 
 use std::sync::LazyLock;
 
-use config::{Axis, Entry, Fact, Language, Node, Place, SectionDoc, Table, TableShape, Value};
+use config::{Axis, Entry, Fact, Fault, Language, Node, SectionDoc, Table, TableShape, Value};
 use routing::RoutingSpec;
 use serde_json::Value as Json;
 use topology::NetworkSpec;
 
 use crate::spec::ExperimentSpec;
-use crate::{nic_presets, searched};
+use crate::{machine, nic_presets, searched};
 
 /// Point of a sweep: one combination of its values.
 pub type Point = config::Point<ExperimentSpec>;
 
 /// Keys whose values may name files.
-pub const FILE_KEYS: [&str; 6] = ["path", "file", "graph", "next_graphs", "selection", "groups"];
+pub const FILE_KEYS: [&str; 7] = ["path", "file", "graph", "next_graphs", "selection", "groups", "switches"];
 
 /// Facts that rules beside keys name.
 const FACTS: [Fact<ExperimentSpec>; 4] = [
@@ -49,12 +49,17 @@ impl Language for ExperimentLanguage {
     }
 
     fn missing(root: &Table) -> Option<&'static str> {
-        // A file has one workload, or jobs with one workload each.
-        (root.get("workload").is_none() && root.get("job").is_none()).then_some("workload")
+        // Sections of the machine come from the file or from a named machine. A file has one workload, or jobs with one
+        // workload each.
+        let is_missing = |section: &&str| root.get(section).is_none();
+        let workload = Some("workload").filter(|_| root.get("job").is_none());
+        ["topology", "link"].into_iter().chain(workload).find(is_missing)
     }
 
-    fn fill_kinds(root: &mut Table) -> Result<(), (Place, String, String)> {
+    fn fill_kinds(root: &mut Table) -> Result<(), Fault> {
         spell_topology(root)?;
+        machine::fill_strategy(root);
+        machine::fill(root)?;
         fill_routing(root);
         Ok(())
     }
@@ -83,16 +88,17 @@ pub fn reference() -> Vec<SectionDoc> {
 }
 
 /// Writes a topology that is given by its short name, such as `torus:4x4`, as its table.
-fn spell_topology(root: &mut Table) -> Result<(), (Place, String, String)> {
+fn spell_topology(root: &mut Table) -> Result<(), Fault> {
     let Some(entry) = root.entries.iter_mut().find(|entry| entry.key == "topology") else { return Ok(()) };
     let place = entry.node.place;
     // A kind without settings is no short name: the check of the section names the keys that it requires.
     let Some(text) = entry.node.as_text().filter(|text| text.contains(':')) else { return Ok(()) };
+    let wrong = |path: String, message: String| Fault { path, message, written: String::new(), allowed: Vec::new() };
     let spec = text.parse::<NetworkSpec>().map_err(|error| {
-        let key = if error.key == "kind" { "topology".to_owned() } else { format!("topology.{}", error.key) };
-        (place, key, error.message)
+        let path = if error.key == "kind" { "topology".to_owned() } else { format!("topology.{}", error.key) };
+        wrong(path, error.message)
     })?;
-    let json = serde_json::to_value(&spec).map_err(|error| (place, "topology".to_owned(), error.to_string()))?;
+    let json = serde_json::to_value(&spec).map_err(|error| wrong("topology".to_owned(), error.to_string()))?;
     entry.node = Node::from_json(&json, place);
     Ok(())
 }

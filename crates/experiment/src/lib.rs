@@ -5,6 +5,7 @@ mod design;
 mod in_switch;
 mod jobs;
 mod language;
+mod machine;
 mod nic;
 mod nic_presets;
 mod place;
@@ -21,8 +22,9 @@ pub use in_switch::{
 };
 pub use jobs::JobSpec;
 pub use language::{ExperimentLanguage, FILE_KEYS, Point, reference, schema};
+pub use machine::NamedMachineSpec;
 pub use nic::NicSpec;
-pub use place::{MappedSpec, Place, PlaceSpec};
+pub use place::{HostsSpec, MappedSpec, Place, PlaceSpec};
 pub use spec::{
     Detours, ExperimentSpec, LinkClassSpec, LinkSpec, MeasureSpec, Model, NodeSpec, NoisePhase, NoiseSpec, Search,
     SimulationSpec, WarmUp,

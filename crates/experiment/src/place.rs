@@ -1,5 +1,7 @@
 //! `[placement]`: placement of tasks on nodes, by a simple rule, a file, or a mapping strategy.
 
+use std::path::PathBuf;
+
 use mapping::Objective;
 use mapping::strategies::StrategyName;
 use schemars::JsonSchema;
@@ -34,6 +36,32 @@ impl Default for MappedSpec {
     }
 }
 
+/// Keys of a placement by hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostsSpec {
+    /// Path of the list of hosts, relative to the experiment file: names in lines or between commas, also as Slurm writes
+    /// them (`nid[001000-001003,001007]`). A host may occur several times.
+    #[schemars(extend("x-example" = "\"hosts.txt\""))]
+    pub path: PathBuf,
+    /// Processes for each occurrence of a host. The processes of a host are divided evenly among its network interfaces.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 65536))]
+    pub processes_per_node: u32,
+    /// File with lines `HOST ROUTER`: a host and the number of the router of each of its network interfaces. Hosts of a
+    /// router take its nodes in the order of the lines. Also a file of a machine that names hosts, such as Slurm's
+    /// topology.conf. Default: the rule of the machine's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<PathBuf>,
+    /// Machine of the catalogue whose rule gives the nodes of a host, unless `switches` does. Default: `machine.name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
 /// Defines `PlaceSpec` from rules, each with its keys, and from the names of strategies of `mapping`.
 macro_rules! places {
     (
@@ -47,6 +75,8 @@ macro_rules! places {
         pub enum PlaceSpec {
             $($(#[$rule_doc])* $rule($keys),)*
             $($(#[$doc])* $strategy(MappedSpec),)*
+            /// Placement of tasks on the hosts of a job, by a list of their names.
+            Hosts(HostsSpec),
         }
 
         impl PlaceSpec {
@@ -55,6 +85,7 @@ macro_rules! places {
                 match self {
                     $(Self::$rule(keys) => Place::Rule(PlacementSpec::$rule(keys.clone())),)*
                     $(Self::$strategy(keys) => Place::Mapped(StrategyName::$strategy, keys.clone()),)*
+                    Self::Hosts(keys) => Place::Hosts(keys.clone()),
                 }
             }
         }
@@ -122,13 +153,15 @@ impl Default for PlaceSpec {
     }
 }
 
-/// A placement by a rule or by a mapping strategy.
+/// A placement by a rule, by a mapping strategy or by hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// Rule that ignores the communication of tasks.
     Rule(PlacementSpec),
     /// Mapping strategy that uses the communication of tasks.
     Mapped(StrategyName, MappedSpec),
+    /// Hosts of a job.
+    Hosts(HostsSpec),
 }
 
 #[cfg(test)]

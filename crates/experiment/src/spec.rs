@@ -18,6 +18,7 @@ use units::{Bandwidth, Capacity, Time};
 use crate::design::{CostSpec, LayoutSpec};
 use crate::in_switch::InSwitchSpec;
 use crate::jobs::{self, JobSpec};
+use crate::machine::NamedMachineSpec;
 use crate::nic::NicSpec;
 use crate::place::PlaceSpec;
 use crate::workload::WorkloadSpec;
@@ -28,6 +29,8 @@ const LONGEST_PERIOD: u64 = 1_000_000_000_000_000;
 /// One experiment at one point of its sweep: a machine, its workload and the measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+// What a named machine may fill is not required here: `ExperimentLanguage::missing` asks for it.
+#[schemars(extend("required" = []))]
 pub struct ExperimentSpec {
     /// Name of the experiment in tables and plots.
     #[serde(default)]
@@ -35,6 +38,9 @@ pub struct ExperimentSpec {
     /// Seed of every random stream. All points of a sweep share it, so that they use common random numbers.
     #[serde(default = "one")]
     pub seed: u64,
+    /// Machine by name, whose values fill sections where the experiment has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<NamedMachineSpec>,
     /// Topology of the network.
     pub topology: NetworkSpec,
     /// Channels between routers, and between routers and nodes.

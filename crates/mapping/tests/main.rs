@@ -6,4 +6,5 @@ mod applications;
 mod graphml;
 mod machines;
 mod metrics;
+mod named;
 mod strategies;

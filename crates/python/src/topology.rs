@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use mapping::NamedMachine;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -122,6 +123,9 @@ impl Topology {
     fn new(py: Python<'_>, shape: &str, base_dir: PathBuf) -> PyResult<Self> {
         let spec: NetworkSpec = if shape.starts_with('{') {
             serde_json::from_str(shape).map_err(|error| wrong_topology("", &unplaced(&error)))?
+        } else if NamedMachine::is_name(shape) {
+            let named = NamedMachine::find(shape).and_then(|machine| machine.topology());
+            named.map_err(|error| wrong_topology("", &error))?
         } else {
             shape.parse().map_err(|error: KeyError| wrong_topology(&error.key, &error))?
         };

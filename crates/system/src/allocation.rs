@@ -59,7 +59,7 @@ impl<'a> Allocator<'a> {
             Place::Rule(PlacementSpec::RandomGroups(own)) => {
                 (PlacementSpec::RandomGroups(one()), PlaceSpec::Contiguous(own))
             }
-            Place::Rule(_) | Place::Mapped(..) => (PlacementSpec::Contiguous(one()), place.clone()),
+            Place::Rule(_) | Place::Mapped(..) | Place::Hosts(_) => (PlacementSpec::Contiguous(one()), place.clone()),
         };
         let order = order.place(&**self.topology, self.seed, self.base).under("placement")?;
         let free = (0..order.len()).map(|task| order.node(TaskId(task)).0).filter(|&node| !self.taken[node as usize]);

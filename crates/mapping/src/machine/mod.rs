@@ -4,7 +4,7 @@ mod allocation;
 mod importers;
 mod job;
 mod manager;
-mod presets;
+mod named;
 mod source;
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub use allocation::parse_allocation;
 pub use importers::hwloc::NodeShape;
 pub use job::Job;
 pub use manager::RankPlace;
-pub use presets::{PRESETS, Partition, Preset, PresetLink, blue_gene_partition};
+pub use named::{HostLimits, HostTable, MACHINES, MachineEntry, NameError, NamedMachine};
 pub use source::{MachineSource, build_topology};
 
 /// The properties of a machine that its source states besides the wires.
@@ -40,6 +40,15 @@ pub struct MachineFacts {
     pub link: Option<PresetLink>,
     /// Assumptions and omissions, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// Links of a machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PresetLink {
+    /// Bandwidth of a channel in bytes per second.
+    pub bytes_per_s: f64,
+    /// Delay of a hop in nanoseconds.
+    pub delay_ns: f64,
 }
 
 /// Host of a node.

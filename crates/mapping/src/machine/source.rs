@@ -1,5 +1,6 @@
-//! Source of a machine: a topology's shorthand, a preset, or a file.
+//! Source of a machine: a topology's shorthand, a name of the catalogue, or a file.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +9,9 @@ use topology::{NetworkSpec, Topology, TopologySpec};
 use units::{KeyError, KeyResult, LocatedError, NodeId, input};
 
 use super::importers::{Wiring, cray, graphml, hwloc, ibnetdiscover, slurm, slurm_yaml};
-use super::{Home, Machine, MachineFacts, MachineSpec, NodeShape, PresetLink, RankOrder, allocation, presets};
+use super::{
+    Home, MACHINES, Machine, MachineFacts, MachineSpec, NamedMachine, NodeShape, PresetLink, RankOrder, allocation,
+};
 
 /// Assumed delay of a channel whose bandwidth comes from a file, in nanoseconds.
 const ASSUMED_DELAY_NS: f64 = 20.0;
@@ -16,9 +19,9 @@ const ASSUMED_DELAY_NS: f64 = 20.0;
 /// Description of a machine by a user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineSource {
-    /// Machine: a shorthand (`torus:16x16x16`), a preset (`bluegene-p:1024`) or a file.
+    /// Machine: a shorthand (`torus:16x16x16`), a name (`bluegene-p:1024`) or a file.
     pub machine: String,
-    /// Number of cores of a node. Default: that of the preset or of `node`, or 1.
+    /// Number of cores of a node. Default: that of the named machine or of `node`, or 1.
     pub cores: Option<u32>,
     /// Order in which ranks fill the cores.
     pub rank_order: RankOrder,
@@ -87,14 +90,9 @@ impl MachineSource {
 
     fn find(&self, base: &Path) -> Result<Found, LocatedError> {
         let text = self.machine.trim();
-        let (name, size) = text.split_once(':').map_or((text, None), |(name, size)| (name, Some(size)));
-        if let Some(preset) = presets::find(name) {
-            let (topology, used) = preset.build(size)?;
-            let mut about = MachineFacts { name: text.to_owned(), link: Some(preset.link), ..MachineFacts::default() };
-            if !preset.assumed.is_empty() {
-                about.notes.push(preset.assumed.to_owned());
-            }
-            return Ok(Found { topology, about, cores: Some(preset.cores), used });
+        let name = text.split_once(':').map_or(text, |(name, _)| name);
+        if NamedMachine::is_name(text) {
+            return by_name(text, base);
         }
         let kinds: Vec<&str> = TopologySpec::FAMILIES.iter().map(|family| family.kind).collect();
         if kinds.contains(&name) {
@@ -119,9 +117,20 @@ impl MachineSource {
     }
 }
 
+/// Returns a machine of the catalogue.
+fn by_name(text: &str, base: &Path) -> Result<Found, LocatedError> {
+    let wrong = |error: &dyn ToString| LocatedError::key("machine", error.to_string());
+    let named = NamedMachine::find(text).map_err(|error| wrong(&error))?;
+    let spec = named.topology().map_err(|error| wrong(&error))?;
+    let topology = spec.build(base)?;
+    let notes = Some(named.assumed.clone()).filter(|assumed| !assumed.is_empty()).into_iter().collect();
+    let (topology_spec, link) = (Some(spec), named.link());
+    let about = MachineFacts { name: text.to_owned(), topology: topology_spec, link, notes, ..MachineFacts::default() };
+    Ok(Found { topology, about, cores: Some(named.cores), used: named.used })
+}
+
 fn unknown(text: &str, name: &str, kinds: &[&str]) -> LocatedError {
-    let presets = presets::PRESETS.iter().map(|preset| preset.name);
-    let known: Vec<&str> = kinds.iter().copied().chain(presets).collect();
+    let known: Vec<&str> = kinds.iter().copied().chain(MACHINES.iter().map(|(name, _)| *name)).collect();
     let nearest = known.iter().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
     let hint = nearest
         .filter(|(far, _)| 2 * far <= name.chars().count())
@@ -208,6 +217,24 @@ fn import(text: &str, place: (&str, &Path)) -> Option<Result<Found, LocatedError
     let (_, import) = FORMATS.iter().find(|(recognize, _)| recognize(text))?;
     let in_file = |error: LocatedError| if error.file.is_none() { error.in_file(place.0) } else { error };
     Some(import(text, place).map_err(in_file))
+}
+
+/// Returns the nodes of each host of a file of a machine. `None` if no reader recognizes the text, or if it names no hosts.
+pub(crate) fn named_nodes(
+    text: &str,
+    place: (&str, &Path),
+) -> Option<Result<BTreeMap<String, Vec<NodeId>>, LocatedError>> {
+    let about = match import(text, place)? {
+        Ok(found) => found.about,
+        Err(error) => return Some(Err(error)),
+    };
+    let mut nodes: BTreeMap<String, Vec<NodeId>> = BTreeMap::new();
+    for (node, home) in (0..).map(NodeId).zip(about.homes.as_deref()?) {
+        if let Some(host) = &home.host {
+            nodes.entry(host.clone()).or_default().push(node);
+        }
+    }
+    Some(Ok(nodes))
 }
 
 /// Determines the format of a file, and reads it.

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mapping::strategies::{StrategyName, map};
-use mapping::{MapSpec, Mapping, MappingError, PRESETS, Problem, Watch, channel_use, measure};
+use mapping::{MapSpec, Mapping, MappingError, NamedMachine, Problem, Watch, channel_use, measure};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
@@ -176,12 +176,12 @@ pub fn measure_mapping<'py>(
 #[pyfunction]
 pub fn mapping_catalogue() -> String {
     let strategy = |name: &StrategyName| json!({ "name": name.name(), "summary": name.about(), "keys": [] });
-    let preset = |preset: &mapping::Preset| json!({ "name": preset.name, "summary": format!("{}. {}", preset.about, preset.assumed), "keys": [] });
+    let machine = |own: mapping::MachineEntry| json!({ "name": own.name, "summary": own.summary(), "keys": own.parameters, "text": own.text });
     let graph = |(name, example, key): &(&str, &str, &str)| json!({ "name": name, "summary": format!("for example {example}"), "keys": [key] });
     let list = |values: Vec<Value>| Value::Array(values);
     json!({
         "strategies": list(StrategyName::ALL.iter().map(strategy).collect()),
-        "machines": list(PRESETS.iter().map(preset).collect()),
+        "machines": list(NamedMachine::entries().into_iter().map(machine).collect()),
         "graphs": list(GraphSpec::KINDS.iter().map(graph).collect()),
     })
     .to_string()

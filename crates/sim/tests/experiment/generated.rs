@@ -146,6 +146,7 @@ pub fn right_value(key: &KeyDoc) -> Value {
         "depth" => "4 packets".into(),
         "length" => "2 m".into(),
         "power" => "12 W".into(),
+        "string" if key.doc.starts_with("Name of the machine") => "tpu-v4".into(),
         "string" => "name".into(),
         "word" => key.values[0].name.clone().into(),
         "whole number" => number.into(),
@@ -296,10 +297,9 @@ fn every_key_with_a_right_value_is_taken() {
 
 #[test]
 fn every_missing_key_or_section_is_named() {
-    let required = schema()["required"].as_array().unwrap().clone();
-    assert!(required.len() >= 2, "{required:?}");
-    // There is one workload, or there are jobs.
-    for section in required.iter().filter_map(|name| name.as_str()).chain(["workload"]) {
+    // A named machine has the first two. There is one workload, or there are jobs.
+    assert_eq!(schema()["required"], serde_json::json!([]));
+    for section in ["topology", "link", "workload"] {
         let mut file: Table = BASE.parse().unwrap();
         file.remove(section);
         let error = load(&file.to_string()).expect_err(section);

@@ -7,6 +7,7 @@ mod fuzz;
 mod generated;
 mod includes;
 mod loading;
+mod machines;
 mod rules;
 mod shipped;
 mod sweeps;

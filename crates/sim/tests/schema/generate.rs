@@ -75,7 +75,7 @@ impl<'a> Generator<'a> {
                 }
                 "job" => {}
                 "workload" | "placement" if has_jobs => {}
-                "workload" => self.add(key, "workload", true, &mut table),
+                name @ ("workload" | "topology" | "link") => self.add(key, name, true, &mut table),
                 name => self.add(key, name, false, &mut table),
             }
         }

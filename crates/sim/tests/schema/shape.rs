@@ -248,11 +248,13 @@ fn add_factor(
 }
 
 /// Sections that are not drawn: they make several points of one, or stand for what other keys have.
-pub const NOT_DRAWN: &[&str] = &["sweep", "include", "exclude", "seeds", "title", "job.workload", "job.placement"];
+pub const NOT_DRAWN: &[&str] =
+    &["sweep", "include", "exclude", "seeds", "title", "machine", "job.workload", "job.placement"];
 
-/// Kinds that are not drawn: a program that is called back is a function in Python.
+/// Kinds that are not drawn: a program that is called back is a function in Python, and hosts need a file for each
+/// network.
 pub fn is_not_drawn(path: &str, kind: &str) -> bool {
-    path == "workload.program" && kind == "called-back"
+    [("workload.program", "called-back"), ("placement", "hosts")].contains(&(path, kind))
 }
 
 /// The path of a key in a table.

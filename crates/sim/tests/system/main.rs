@@ -38,6 +38,7 @@ mod message_driven;
 mod messages;
 mod multicast;
 mod multicast_switch;
+mod named;
 mod operations;
 mod pacer;
 mod planes;

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mapping::strategies::StrategyName;
-use mapping::{Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
+use mapping::{HostLimits, HostTable, Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
 use mpi::communicator::OffloadLimits;
 use tasks::TaskGraph;
 use topology::Topology;
 use traffic::{Placement, PlacementSpec, Shape};
-use units::{Bytes, KeyError, KeyResult, NodeId};
+use units::{Bytes, KeyError, KeyResult, NodeId, input};
 
 use crate::build_cache::GivenPrograms;
-use ::experiment::{MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
+use ::experiment::{HostsSpec, MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
 use ::network::NetworkModel;
 
 /// Context in which a workload is built.
@@ -58,10 +58,19 @@ impl BuildContext<'_> {
                 let placement = self.mapped(graph, strategy, &own)?;
                 return Ok((self.shape(placement.len()), Arc::new(placement)));
             }
+            Place::Hosts(own) => {
+                let placement = self.by_hosts(&own)?;
+                if fixed && u64::from(placement.len()) != self.count() {
+                    let (tasks, nodes) = (placement.len(), self.count());
+                    let message =
+                        format!("there are {tasks} tasks on hosts; this workload has one on each of {nodes} nodes");
+                    return Err(wrong("path", message));
+                }
+                return Ok((self.shape(placement.len()), Arc::new(placement)));
+            }
         };
         let per_node = rule.tasks_per_node().unwrap_or(1);
-        let count = self.nodes.map_or(self.topology.nodes(), |nodes| nodes.len() as u32);
-        let tasks = u64::from(count) * u64::from(per_node);
+        let tasks = self.count() * u64::from(per_node);
         if tasks > Shape::MOST_TASKS {
             let message = format!("there would be more than {} processes", Shape::MOST_TASKS);
             return Err(wrong("processes_per_node", message));
@@ -75,6 +84,34 @@ impl BuildContext<'_> {
             return Err(wrong("path", message));
         }
         Ok((self.shape(placement.len()), Arc::new(placement)))
+    }
+
+    /// Returns the number of the job's nodes.
+    fn count(&self) -> u64 {
+        self.nodes.map_or(u64::from(self.topology.nodes()), |nodes| nodes.len() as u64)
+    }
+
+    /// Returns the placement on the hosts of a list.
+    fn by_hosts(&self, own: &HostsSpec) -> Result<Placement, KeyError> {
+        let (name, nodes) = (own.path.display().to_string(), self.topology.nodes());
+        let table = match (&own.switches, &own.machine) {
+            (Some(file), _) => HostTable::of_file(&self.base.join(file), &file.display().to_string(), &**self.topology),
+            (None, Some(machine)) => HostTable::of_machine(machine),
+            (None, None) => {
+                let message = "the nodes of hosts are not known: name a [machine] whose hosts are public, or a file of hosts and \
+                               their routers with `switches`";
+                return Err(wrong("strategy", message));
+            }
+        };
+        let table = table.map_err(|error| wrong(error.key.as_deref().unwrap_or("switches"), &error))?;
+        let read = input::PLACEMENT.read_text(&self.base.join(&own.path));
+        let text = read.map_err(|error| wrong("path", format!("{name}: it {error}")))?;
+        let limits = HostLimits { per_host: own.processes_per_node, nodes, most: Shape::MOST_TASKS };
+        let node_of = table.place(&text, &name, &limits).map_err(|error| wrong("path", error))?;
+        if let Some(other) = self.nodes.and_then(|own| node_of.iter().find(|node| !own.contains(node))) {
+            return Err(wrong("path", format!("{name}: node {other} is not one of this job's")));
+        }
+        Ok(Placement::new(node_of, nodes))
     }
 
     /// Returns the shape of `tasks` tasks. It is the machine's if the job has all of its nodes.

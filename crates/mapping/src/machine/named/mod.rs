@@ -1,0 +1,207 @@
+//! Named machines: the catalogue of machines by name, one file each.
+//!
+//! A file has sections of an experiment file, and beside them
+//!
+//! - `about`: a description, and `assumed`: assumptions for `cutthrough map`, as sentences;
+//! - `cores`: the number of cores of a node, and `used`: the number of first nodes that a job on the machine gets (an
+//!   expression; default: all);
+//! - `[parameters.NAME]`: parameters ([`parameters`]);
+//! - `[[hosts]]`: rules for the names of hosts ([`hosts`]).
+//!
+//! The comment of each number names its source: `seen` for texts of the operator or the vendor, `secondary` for texts
+//! about them, `derived` for arithmetic on such numbers, `unsourced` for assumptions. A node of the model is a network
+//! interface where the interfaces of a machine's node are on different switches of one network.
+
+mod hosts;
+mod parameters;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+use topology::NetworkSpec;
+use units::{Bandwidth, Time};
+
+use super::PresetLink;
+use hosts::HostRule;
+pub use hosts::{HostLimits, HostTable};
+use parameters::{Parameters, Values};
+
+/// Defines the catalogue from the names of the files.
+macro_rules! machines {
+    ($($name:literal,)*) => {
+        /// Names of the machines, and their files.
+        pub const MACHINES: &[(&str, &str)] = &[$(($name, include_str!(concat!($name, ".toml"))),)*];
+    };
+}
+
+machines! {
+    "alps",
+    "aurora",
+    "deepseek",
+    "dgx-superpod-h100",
+    "frontier",
+    "fugaku",
+    "jupiter",
+    "leonardo",
+    "lumi",
+    "lumi-c",
+    "marenostrum5",
+    "perlmutter",
+    "perlmutter-cpu",
+    "slim-fly-cscs",
+    "summit",
+    "tpu-v4",
+    "tsubame2-hyperx",
+    "tsubame2-tree",
+    "bluegene-l",
+    "bluegene-p",
+    "bigben",
+    "jaguar",
+    "ranger",
+    "abe",
+}
+
+/// Name of a machine that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct NameError {
+    /// Fault, as one sentence.
+    pub message: String,
+    /// The name at fault, as written.
+    pub written: String,
+    /// Names that are allowed in its place.
+    pub allowed: Vec<String>,
+}
+
+impl NameError {
+    fn new<'a>(message: String, written: &str, allowed: impl IntoIterator<Item = &'a String>) -> Self {
+        Self { message, written: written.to_owned(), allowed: allowed.into_iter().cloned().collect() }
+    }
+}
+
+/// File of a machine.
+#[derive(Debug, Deserialize)]
+struct MachineFile {
+    about: String,
+    #[serde(default)]
+    assumed: String,
+    #[serde(default = "one_core")]
+    cores: u32,
+    used: Option<Value>,
+    #[serde(default)]
+    parameters: Parameters,
+    #[serde(default)]
+    hosts: Vec<HostRule>,
+    #[serde(flatten)]
+    sections: Table,
+}
+
+fn one_core() -> u32 {
+    1
+}
+
+/// Entry of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineEntry {
+    /// Name.
+    pub name: &'static str,
+    /// Description.
+    pub about: String,
+    /// Assumptions for mappings, as sentences; empty if there are none.
+    pub assumed: String,
+    /// Names of the parameters.
+    pub parameters: Vec<String>,
+    /// File of the machine, whose comments name the sources of its numbers.
+    pub text: &'static str,
+}
+
+impl MachineEntry {
+    /// Returns description and assumptions as sentences.
+    pub fn summary(&self) -> String {
+        format!("{}. {}", self.about, self.assumed).trim_end().to_owned()
+    }
+}
+
+/// Machine of the catalogue with values of its parameters.
+#[derive(Clone, Debug)]
+pub struct NamedMachine {
+    /// Description.
+    pub about: String,
+    /// Assumptions for mappings, as sentences; empty if there are none.
+    pub assumed: String,
+    /// Number of cores of a node.
+    pub cores: u32,
+    /// Number of first nodes that a job gets. `None`: all.
+    pub used: Option<u32>,
+    /// Sections of an experiment file.
+    sections: Table,
+    hosts: Vec<HostRule>,
+}
+
+impl NamedMachine {
+    /// Returns all machines, without a machine whose file cannot be read, which tests exclude.
+    pub fn entries() -> Vec<MachineEntry> {
+        let entry = |(name, text): &(&'static str, &'static str)| {
+            let MachineFile { about, assumed, parameters, .. } = toml::from_str(text).ok()?;
+            Some(MachineEntry { name, about, assumed, parameters: parameters.into_keys().collect(), text })
+        };
+        MACHINES.iter().filter_map(entry).collect()
+    }
+
+    /// Returns whether a text names a machine of the catalogue, with or without parameters.
+    pub fn is_name(text: &str) -> bool {
+        file_of(split(text).0).is_some()
+    }
+
+    /// Returns the machine of a name such as `lumi` or `lumi:groups=4`.
+    ///
+    /// # Errors
+    /// If there is no such machine, or if a parameter does not exist, has an invalid value or is missing.
+    pub fn find(text: &str) -> Result<Self, NameError> {
+        let (name, settings) = split(text);
+        let Some(file) = file_of(name) else {
+            let all: Vec<String> = MACHINES.iter().map(|(name, _)| (*name).to_owned()).collect();
+            return Err(NameError::new(format!("there is no machine `{}`", units::shortened(name)), name, &all));
+        };
+        let damaged = |problem: String| NameError::new(format!("the file of `{name}`: {problem}"), name, []);
+        let mut file: MachineFile = toml::from_str(file).map_err(|error| damaged(error.to_string()))?;
+        let values = Values::read(name, settings, &file.parameters)?;
+        file.sections.iter_mut().try_for_each(|(_, value)| values.fill(value)).map_err(damaged)?;
+        file.used.iter_mut().try_for_each(|value| values.fill(value)).map_err(damaged)?;
+        let used = file.used.as_ref().and_then(Value::as_integer).and_then(|used| u32::try_from(used).ok());
+        let MachineFile { about, assumed, cores, sections, hosts, .. } = file;
+        Ok(Self { about, assumed, cores, used, sections, hosts })
+    }
+
+    /// Returns the sections of the machine as the text of an experiment file.
+    pub fn text(&self) -> String {
+        self.sections.to_string()
+    }
+
+    /// Returns the topology of the machine.
+    ///
+    /// # Errors
+    /// If the section of the file is wrong, which tests exclude.
+    pub fn topology(&self) -> Result<NetworkSpec, NameError> {
+        let section = self.sections.get("topology").cloned().unwrap_or(Value::Boolean(false));
+        section.try_into().map_err(|error| NameError::new(format!("[topology] of the machine: {error}"), "", []))
+    }
+
+    /// Returns bandwidth and delay of a channel; a delay of zero if it is not known.
+    pub fn link(&self) -> Option<PresetLink> {
+        let link = self.sections.get("link")?;
+        let quantity = |key: &str| link.get(key)?.as_str();
+        let bandwidth: Bandwidth = quantity("bandwidth")?.parse().ok()?;
+        let delay: Time = quantity("delay").and_then(|text| text.parse().ok()).unwrap_or_default();
+        Some(PresetLink { bytes_per_s: bandwidth.0 as f64 / 8.0, delay_ns: delay.as_ns() })
+    }
+}
+
+/// Returns the name and the settings of a text.
+fn split(text: &str) -> (&str, &str) {
+    let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+    (name.trim(), settings)
+}
+
+fn file_of(name: &str) -> Option<&'static str> {
+    MACHINES.iter().find(|(own, _)| *own == name).map(|(_, file)| *file)
+}

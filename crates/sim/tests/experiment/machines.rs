@@ -1,0 +1,74 @@
+//! `[machine]`: sections that a named machine fills.
+
+use super::{error_of, load, load_with};
+
+/// A machine and a program of ranks.
+const RANKS: &str =
+    "[machine]\nname = \"lumi:groups=4\"\n\n[workload]\nkind = \"program\"\nprogram = { kind = \"halo-2d\" }\n";
+/// A machine and traffic without ranks.
+const TRAFFIC: &str = "[machine]\nname = \"lumi:groups=4\"\n\n[workload]\nkind = \"traffic\"\nload = 0.1\n";
+
+#[test]
+fn a_machine_fills_what_the_file_leaves_out() {
+    // Would catch a value of the machine that overrides the file's, a preset that is lost when one of its keys is given, and
+    // an interface of the machine in an experiment without ranks, which refuses its keys.
+    let resolved = |text: &str, options: &[(&str, &str)]| {
+        let experiment = load_with(text, options).unwrap_or_else(|error| panic!("{error}"));
+        serde_json::to_value(&experiment.points()[0].spec).unwrap()
+    };
+    let plain = resolved(TRAFFIC, &[]);
+    assert_eq!((&plain["topology"]["g"], &plain["topology"]["a"]), (&4.into(), &32.into()));
+    assert_eq!((&plain["routing"]["kind"], &plain["nic"]["kind"]), (&"slingshot".into(), &"ideal".into()));
+    let ranks = resolved(RANKS, &[("nic.send_overhead", "1 us"), ("topology.g", "3"), ("link.global.delay", "1 us")]);
+    assert_eq!((&ranks["nic"]["kind"], &ranks["nic"]["send_overhead"]), (&"slingshot".into(), &"1 us".into()));
+    assert_eq!(ranks["nic"]["receive_overhead"], "350 ns");
+    assert_eq!((&ranks["topology"]["g"], &ranks["topology"]["kind"]), (&3.into(), &"dragonfly".into()));
+    assert_eq!((&ranks["link"]["global"]["delay"], &ranks["link"]["delay"]), (&"1 us".into(), &"10 ns".into()));
+    let other =
+        resolved(RANKS, &[("topology", "{ kind = \"torus\", dims = [4, 4] }"), ("routing.kind", "dimension-order")]);
+    assert_eq!(other["topology"]["dims"], serde_json::json!([4, 4]));
+}
+
+#[test]
+fn a_resolved_machine_is_itself() {
+    // Would catch a section that the machine changes once more when the resolved file is read.
+    for text in [RANKS, TRAFFIC] {
+        let spec = load(text).unwrap().points()[0].spec.clone();
+        assert_eq!(load(&spec.to_toml()).unwrap().points()[0].spec, spec);
+    }
+}
+
+#[test]
+fn machines_are_swept_by_name() {
+    // Would catch sections that the first machine leaves for the second.
+    let text = format!("{TRAFFIC}[sweep]\n\"machine.name\" = [\"lumi:groups=3\", \"tpu-v4\"]\n");
+    let experiment = load(&text).unwrap();
+    let kinds = experiment.points().iter().map(|point| point.spec.topology.topology.clone());
+    let kinds: Vec<_> = kinds.map(|own| serde_json::to_value(own).unwrap()["kind"].clone()).collect();
+    assert_eq!(kinds, ["dragonfly", "torus"]);
+    assert_eq!(experiment.points()[1].spec.routing, None);
+}
+
+#[test]
+fn faults_of_a_name_are_shown_at_its_line() {
+    // Would catch a name that is reported as a missing section, and a parameter without the nearest name.
+    let error = error_of(&TRAFFIC.replace("lumi:", "lumy:"));
+    assert_eq!(
+        (&*error.message, error.position.as_ref().map(|position| position.line)),
+        ("there is no machine `lumy`", Some(2))
+    );
+    assert_eq!(error.help.as_deref(), Some("did you mean `lumi`?"));
+    assert!(error.allowed.contains(&"frontier".to_owned()));
+    let error = error_of(&TRAFFIC.replace("groups=4", "group=4"));
+    assert_eq!(
+        (error.help.as_deref(), &error.allowed[..]),
+        (Some("did you mean `groups`?"), &["groups".to_owned(), "wires".to_owned()][..])
+    );
+    let error = error_of(&TRAFFIC.replace("groups=4", "groups=99"));
+    assert!(error.message.contains("from 2 to 24") && error.position.is_some(), "{error}");
+    // A value of the machine is shown at the header of its section, an override at its own line.
+    let error = error_of(&TRAFFIC.replace("[workload]", "[router]\nvcs = 0\n\n[workload]"));
+    assert_eq!((&*error.key, error.position.as_ref().map(|position| position.line)), ("router.vcs", Some(5)));
+    assert!(error_of("[machine]\nnam = \"lumi\"\n[workload]\nkind = \"traffic\"\nload = 0.1").message.contains("nam"));
+    assert!(error_of("[workload]\nkind = \"traffic\"\nload = 0.1").message.contains("missing section [topology]"));
+}
