@@ -158,6 +158,11 @@ fn hosts_of_leonardo_have_ten_to_a_leaf() {
         assert!([0, 1, 2].iter().all(|leaf| leaves.iter().filter(|own| *own == leaf).count() == 10), "{leaves:?}");
         assert_eq!((leaves[0], leaves[8], leaves[12], leaves[14], leaves[29]), (0, 2, 0, 1, 2));
     }
+    // The twentieth cell has 36 of these hosts: 18 of a rack on three leaves.
+    let last = place("leonardo", "lrdn[3421-3456]", 1).expect("hosts");
+    let leaves: Vec<u32> =
+        (0..6).map(|leaf| last.iter().filter(|node| **node / 10 == 19 * 18 + leaf).count() as u32).collect();
+    assert_eq!(leaves, [10, 2, 6, 10, 2, 6]);
     // Cells of 180 hosts are groups.
     assert_eq!((nodes[179] / 180, nodes[180] / 180, nodes[3419] / 180), (0, 1, 18));
 }
@@ -171,7 +176,7 @@ fn hosts_of_lumi_have_four_interfaces_on_four_switches() {
         let group = (host as u32 / 124).min(23);
         let switches: Vec<u32> = own.iter().map(|node| node / 16).collect();
         assert!(switches.iter().all(|switch| switch / 32 == group), "{host}: {switches:?}");
-        assert!(switches.windows(2).all(|pair| pair[1] == pair[0] + 1) && switches[0] % 4 == 0);
+        assert!(switches.windows(2).all(|pair| pair[1] == pair[0] + 1) && switches[0].is_multiple_of(4));
     }
     assert_eq!(place("lumi-c", "nid001256", 1), Ok(vec![256]));
     // Eight tasks of a host, two to an interface; one task, at the first one.

@@ -219,7 +219,8 @@ fn import(text: &str, place: (&str, &Path)) -> Option<Result<Found, LocatedError
     Some(import(text, place).map_err(in_file))
 }
 
-/// Returns the nodes of each host of a file of a machine. `None` if no reader recognizes the text, or if it names no hosts.
+/// Returns the nodes of each host of a file of a machine. `None` if no reader recognizes the text, or if it names no
+/// hosts.
 pub(crate) fn named_nodes(
     text: &str,
     place: (&str, &Path),

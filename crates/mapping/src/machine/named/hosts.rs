@@ -26,6 +26,9 @@ pub(super) struct HostRule {
     names: String,
     /// Number of nodes of the model on each switch.
     switch_nodes: u32,
+    /// Number of switches with nodes before those of the hosts.
+    #[serde(default)]
+    first_switch: u32,
     /// Number of hosts of a group. The last group also has the hosts that are left.
     group_hosts: u32,
     /// Number of switches of a group.
@@ -54,7 +57,7 @@ impl HostRule {
             let (block, place) = (within / self.block.len().max(1) as u32, within as usize % self.block.len().max(1));
             let own = self.block.get(place).copied().unwrap_or(0);
             let slot = self.block.iter().take(place).filter(|&&other| other == own).count() as u32;
-            let first = group * self.group_switches + block * self.block_switches + own;
+            let first = self.first_switch + group * self.group_switches + block * self.block_switches + own;
             (first..first + self.interfaces).map(|switch| NodeId(switch * self.switch_nodes + slot)).collect()
         };
         Ok(names.into_iter().zip(0..).map(|(name, host)| (name, nodes(host))).collect())
