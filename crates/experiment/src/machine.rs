@@ -1,8 +1,8 @@
 //! `[machine]`: a machine of the catalogue by name.
 //!
-//! Before an experiment is checked, the sections of its machine are written where the experiment has no value. Any value
-//! can therefore be overridden, and a resolved experiment shows all of them. A section of another kind replaces that of
-//! the machine. `[nic]` is left out of experiments without ranks, which have no network interfaces.
+//! Before an experiment is checked, the sections of its machine are written where the experiment has no value. Any
+//! value can therefore be overridden, and a resolved experiment shows all of them. A section of another kind replaces
+//! the machine's section. `[nic]` is left out of experiments without ranks, which refuse its keys.
 
 use config::{Entry, Fault, Node, Table, Value};
 use mapping::NamedMachine;

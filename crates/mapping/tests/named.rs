@@ -31,9 +31,9 @@ fn cables(network: &dyn Topology, class: &str) -> u32 {
 
 #[test]
 fn machines_have_the_published_counts() {
-    // Routers and nodes of a plane, from counts that are published or follow from published ones. Would catch a wrong number
-    // in a file, and a parameter that does not arrive. Where a node of the model is an interface, nodes are written as nodes
-    // of the machine times interfaces.
+    // Routers and nodes, from counts that are published or follow from published ones. Would catch a wrong number in a
+    // file, and a parameter that does not arrive. Where a node of the model is an interface, nodes are written as nodes of
+    // the machine times interfaces.
     for (name, routers, nodes) in [
         ("frontier", 2368, 74 * 128 * 4),
         ("frontier:groups=77", 77 * 32, 9856 * 4),
@@ -53,6 +53,8 @@ fn machines_have_the_published_counts() {
         ("dgx-superpod-h100:su=3", 24 + 16, 768),
         ("deepseek", 768, 2048),
         ("tpu-v4", 4096, 4096),
+        ("theta", 864, 864 * 4),
+        ("edison", 1440, 1440 * 4),
         ("tsubame2-hyperx", 96, 672),
         ("slim-fly-cscs", 50, 200),
         ("fugaku", 158_976, 158_976),
@@ -75,6 +77,11 @@ fn machines_have_the_published_wires() {
     for (su, leaf_spine) in [(1, 256), (2, 512), (3, 768), (4, 1024)] {
         let pod = build(&format!("dgx-superpod-h100:su={su}"));
         assert_eq!(cables(&*pod, "up") + cables(&*pod, "down"), leaf_spine, "{su}");
+    }
+    // Blue wires, and those of green and black ports: Theta 12,960 ports of each, Edison 21,600.
+    for (name, blue, ports) in [("theta", 36 * 48, 12_960), ("edison", 105 * 24, 21_600)] {
+        let machine = build(name);
+        assert_eq!((cables(&*machine, "global"), cables(&*machine, "local")), (blue, 2 * ports / 2), "{name}");
     }
     assert_eq!(build("tsubame2-hyperx").bisection_channels(), Some(192));
 }
@@ -187,7 +194,8 @@ fn hosts_of_lumi_have_four_interfaces_on_four_switches() {
 
 #[test]
 fn lists_of_hosts_are_read_by_lines_and_ranges() {
-    // Would catch a lost line, a repeated host whose tasks begin at the first interface again, and an error without its line.
+    // Would catch a lost line, a repeated host whose tasks begin at the first interface again, and an error without its
+    // line.
     let list = "nid[005000-005001,005124] # a comment\n\nnid005003.lumi.local, nid005002\n";
     assert_eq!(place("lumi", list, 1), Ok(vec![0, 1, 512, 3, 2]));
     assert_eq!(place("lumi", "nid005000\nnid005000\nnid005000\nnid005000\n", 1), Ok(vec![0, 16, 32, 48]));

@@ -72,6 +72,9 @@ fn networks() -> Vec<DragonflySpec> {
     // Parallel local wires, and global wires on some routers only.
     networks.push(DragonflySpec { local_wires: 2, ..sized(1, 2, 1, 3) });
     networks.push(DragonflySpec { group, local_wires: 2, ..sized(1, 4, 1, 3) });
+    for group_wires in [[1, 3], [2, 1]] {
+        networks.push(DragonflySpec { group, group_wires: Some(group_wires), ..sized(1, 6, 1, 3) });
+    }
     networks.push(DragonflySpec { global_wires: Some(2), ..sized(1, 3, 2, 3) });
     networks.push(DragonflySpec { global_wires: Some(1), local_wires: 3, ..sized(1, 3, 1, 3) });
     networks

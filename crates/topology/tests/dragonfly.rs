@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use testkit::topology::{check_topology, links};
 use topology::families::dragonfly::{Arrangement, Dragonfly, DragonflySpec, GroupKind};
 use topology::{Endpoint, Topology, TopologySpec};
-use units::{NodeId, RouterId};
+use units::{NodeId, PortId, RouterId};
 
 const ARRANGEMENTS: [Arrangement; 3] = [Arrangement::Palmtree, Arrangement::Absolute, Arrangement::Circulant];
 
@@ -155,7 +155,46 @@ fn bad_sizes_are_refused_with_what_is_allowed() {
     assert_eq!(refused(&DragonflySpec { group_dims: Some([2, 2]), ..plain.clone() }).0, "group_dims");
     let butterfly = DragonflySpec { group: GroupKind::FlattenedButterfly, ..plain };
     assert_eq!(refused(&DragonflySpec { group_dims: Some([3, 2]), ..butterfly.clone() }).0, "group_dims");
-    assert_eq!(refused(&DragonflySpec { group_dims: Some([u64::MAX, 2]), ..butterfly }).0, "group_dims");
+    assert_eq!(refused(&DragonflySpec { group_dims: Some([u64::MAX, 2]), ..butterfly.clone() }).0, "group_dims");
+    let wires =
+        |group_wires, spec: &DragonflySpec| refused(&DragonflySpec { group_wires: Some(group_wires), ..spec.clone() });
+    assert_eq!(wires([1, 0], &butterfly).0, "group_wires");
+    assert_eq!(wires([65_535, 1], &butterfly).0, "a");
+    let message = wires([1, 3], &DragonflySpec { local_wires: 2, ..butterfly.clone() }).1;
+    assert_eq!(message, "`group_wires` and `local_wires` exclude each other");
+    assert!(
+        wires([1, 3], &DragonflySpec { group: GroupKind::FullMesh, ..butterfly }).1.contains("flattened-butterfly")
+    );
+}
+
+#[test]
+fn rows_and_columns_of_a_group_may_have_different_numbers_of_wires() {
+    // Would catch numbers of the other dimension, parallel wires whose ports do not follow one another, and a port that
+    // leads to another port than its own. Counted by walking all ports of all routers.
+    for (group_wires, [x, y]) in [([1, 3], [4, 3]), ([2, 1], [2, 4]), ([3, 2], [1, 3]), ([2, 5], [3, 1])] {
+        let made = build(&DragonflySpec {
+            group: GroupKind::FlattenedButterfly,
+            group_dims: Some([x, y]),
+            group_wires: Some(group_wires),
+            ..sized(2, x * y, 1)
+        });
+        check_topology(&made);
+        let to = |from: u32, to: u32| {
+            let ports = (0..made.ports(RouterId(from))).map(PortId);
+            ports
+                .filter(|&port| matches!(made.endpoint(RouterId(from), port), Endpoint::Router(far, _) if far.0 == to))
+                .count()
+        };
+        let size = (x * y) as u32;
+        for (one, other) in (0..size).flat_map(|one| (0..size).map(move |other| (one, other))) {
+            let expected = match (one / x as u32 == other / x as u32, one % x as u32 == other % x as u32) {
+                (true, true) | (false, false) => 0,
+                (true, false) => group_wires[0],
+                (false, true) => group_wires[1],
+            };
+            assert_eq!(to(one, other) as u64, expected, "{group_wires:?} {one} {other}");
+        }
+    }
 }
 
 #[test]
@@ -255,6 +294,9 @@ fn the_shorthand_has_every_key() {
     let unequal: TopologySpec = "dragonfly:h=4,p=2,global_wires=1,group_sizes=4x4x2".parse().unwrap();
     let TopologySpec::Dragonfly(unequal) = unequal else { panic!("{unequal:?}") };
     assert_eq!(unequal.group_sizes, Some(vec![4, 4, 2]));
+    let lines: TopologySpec = "dragonfly:h=1,group=flattened-butterfly,group_wires=1x3".parse().unwrap();
+    let TopologySpec::Dragonfly(lines) = lines else { panic!("{lines:?}") };
+    assert_eq!(lines.group_wires, Some([1, 3]));
     let balanced: TopologySpec = "dragonfly:8".parse().unwrap();
     assert_eq!(balanced, TopologySpec::Dragonfly(DragonflySpec::balanced(8)));
     for (text, key) in [

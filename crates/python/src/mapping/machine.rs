@@ -141,7 +141,7 @@ impl Machine {
         Topology::shared(self.inner.topology().clone())
     }
 
-    /// JSON: the table of `[topology]`; null if the machine was named by a preset or by a file of another kind.
+    /// JSON: the table of `[topology]`; null if the machine is a file of another kind.
     fn topology_spec(&self) -> String {
         json!(self.inner.about().topology).to_string()
     }

@@ -10,8 +10,8 @@ const TRAFFIC: &str = "[machine]\nname = \"lumi:groups=4\"\n\n[workload]\nkind =
 
 #[test]
 fn a_machine_fills_what_the_file_leaves_out() {
-    // Would catch a value of the machine that overrides the file's, a preset that is lost when one of its keys is given, and
-    // an interface of the machine in an experiment without ranks, which refuses its keys.
+    // Would catch a value of the machine that overrides the file's, a preset that is lost when one of its keys is given,
+    // and an interface of the machine in an experiment without ranks, which refuses its keys.
     let resolved = |text: &str, options: &[(&str, &str)]| {
         let experiment = load_with(text, options).unwrap_or_else(|error| panic!("{error}"));
         serde_json::to_value(&experiment.points()[0].spec).unwrap()

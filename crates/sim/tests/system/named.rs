@@ -7,12 +7,14 @@ use sim::{RunOptions, check, run};
 use crate::common::build_by_default;
 
 /// A part of each machine, with its number of nodes: at most a few hundred where the parameters allow it.
-const PARTS: [(&str, u32); 22] = [
+const PARTS: [(&str, u32); 24] = [
     ("alps:groups=2", 896),
     ("aurora:groups=2", 1024),
     ("deepseek:leaves=2", 64),
     ("dgx-superpod-h100:su=1", 256),
     ("frontier:groups=2", 1024),
+    ("edison:groups=2", 768),
+    ("theta:groups=2", 768),
     ("fugaku:x=2,y=3,z=2", 144),
     ("jupiter:groups=2", 480),
     ("leonardo:cells=2", 360),
@@ -34,8 +36,8 @@ const PARTS: [(&str, u32); 22] = [
 
 #[test]
 fn a_part_of_every_machine_runs() {
-    // Would catch sections that contradict each other, a routing that does not fit or can deadlock, and a part whose wires do
-    // not reach all nodes. The load is far below that of any taper.
+    // Would catch sections that contradict each other, a routing that does not fit or can deadlock, and a part whose wires
+    // do not reach all nodes. The load is far below that of any taper.
     for (name, nodes) in PARTS {
         let text = format!(
             r#"
@@ -62,8 +64,8 @@ fn file(name: &str, text: &str) -> PathBuf {
 
 #[test]
 fn hosts_of_a_job_are_the_nodes_that_their_rule_names() {
-    // Hosts 1, 9, 15 and 181 of Leonardo are on leaves 0, 2 and 1 of the first cell, and on leaf 0 of the second: nodes 0, 20,
-    // 10 and 180. Would catch a placement by the order of names, which has nodes 0, 8, 14 and 180.
+    // Hosts 1, 9, 15 and 181 of Leonardo are on leaves 0, 2 and 1 of the first cell, and on leaf 0 of the second: nodes 0,
+    // 20, 10 and 180. Would catch a placement by the order of names, which has nodes 0, 8, 14 and 180.
     let hosts = file("hosts.txt", "lrdn[0001,0009]\nlrdn0015.leonardo.local\nlrdn0181\n");
     let nodes = file("nodes.txt", "0\n20\n10\n180\n");
     let switches = file("switches.txt", "lrdn0001 0\nlrdn0009 2\nlrdn0015 1\nlrdn0181 36\n");

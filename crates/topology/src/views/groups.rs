@@ -67,7 +67,7 @@ impl Groups {
             (0..routers).map(|router| globals(RouterId(router)).map(|(port, _)| port).collect()).collect();
         let h = ports.iter().map(Vec::len).max()? as u32;
         let parallel = neighbours(network, RouterId(0)).filter(|&(_, next)| next == RouterId(1) && a > 1).count();
-        let group = GroupNetwork { dims: [a, 1], wires: parallel.max(1) as u16 };
+        let group = GroupNetwork { dims: [a, 1], wires: [parallel.max(1) as u16; 2] };
         let all = u64::from(p) + u64::from(a - 1) * parallel.max(1) as u64 + u64::from(h);
         if all > u64::from(MAX_PORTS) || all * u64::from(routers) > u64::from(MAX_WIRED_PORTS) {
             return None;
@@ -174,8 +174,8 @@ impl Groups {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupNetwork {
     pub(crate) dims: [u32; 2],
-    /// Number of parallel wires between two routers, whose ports follow one another.
-    pub(crate) wires: u16,
+    /// Number of parallel wires between two routers, by dimension. Their ports follow one another.
+    pub(crate) wires: [u16; 2],
 }
 
 impl GroupNetwork {
@@ -187,28 +187,38 @@ impl GroupNetwork {
     /// Returns the number of a router's ports that lead into its group.
     #[inline]
     pub fn ports(&self) -> u16 {
-        (self.dims[0] - 1 + self.dims[1] - 1) as u16 * self.wires
+        self.first_ports() + (self.dims[1] - 1) as u16 * self.wires[1]
     }
 
-    /// Returns the number of parallel wires between two routers, whose ports follow one another.
+    /// Returns the number of a router's ports in the first dimension.
     #[inline]
-    pub fn wires(&self) -> u16 {
+    fn first_ports(&self) -> u16 {
+        (self.dims[0] - 1) as u16 * self.wires[0]
+    }
+
+    /// Returns the number of parallel wires between two routers of a line, by dimension. Their ports follow one another.
+    #[inline]
+    pub fn wires(&self) -> [u16; 2] {
         self.wires
+    }
+
+    /// Returns the number of parallel wires of which one is at a port.
+    #[inline]
+    pub fn wires_at(&self, port: u16) -> u16 {
+        self.wires[usize::from(port >= self.first_ports())]
     }
 
     /// Returns the router at the other end of a port, and its port there.
     pub fn far(&self, router: u32, port: u16) -> (u32, u16) {
         let (x, y) = (router % self.dims[0], router / self.dims[0]);
-        let first = self.dims[0] as u16 - 1;
-        let (place, wire) = (port / self.wires, port % self.wires);
-        let (far, far_place) = if place < first {
-            let other = across(x, place);
-            (other + self.dims[0] * y, port_to(other, x))
+        let (first, wires) = (self.first_ports(), self.wires_at(port));
+        if port < first {
+            let other = across(x, port / wires);
+            (other + self.dims[0] * y, port_to(other, x) * wires + port % wires)
         } else {
-            let other = across(y, place - first);
-            (x + self.dims[0] * other, first + port_to(other, y))
-        };
-        (far, far_place * self.wires + wire)
+            let other = across(y, (port - first) / wires);
+            (x + self.dims[0] * other, first + port_to(other, y) * wires + (port - first) % wires)
+        }
     }
 
     /// Returns the first port of the next hop from a router to another, in the first dimension in which they differ;
@@ -217,9 +227,9 @@ impl GroupNetwork {
         let (x, y) = (from % self.dims[0], from / self.dims[0]);
         let (to_x, to_y) = (to % self.dims[0], to / self.dims[0]);
         if x != to_x {
-            Some(port_to(x, to_x) * self.wires)
+            Some(port_to(x, to_x) * self.wires[0])
         } else if y != to_y {
-            Some((self.dims[0] as u16 - 1 + port_to(y, to_y)) * self.wires)
+            Some(self.first_ports() + port_to(y, to_y) * self.wires[1])
         } else {
             None
         }

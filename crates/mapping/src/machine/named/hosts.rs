@@ -1,8 +1,8 @@
 //! Hosts of a machine: their names, and the nodes at which their network interfaces are.
 //!
-//! The hosts of a named machine follow rules of its file. Those of other machines come from a file: lines `HOST ROUTER`,
-//! with a router for each interface of the host, or any file of a machine that names hosts. The hosts of a router take
-//! its nodes in the order of the lines.
+//! The hosts of a named machine follow rules of its file. The hosts of other machines come from a file: lines
+//! `HOST ROUTER`, with a router for each interface of the host, or any file of a machine that names hosts. The hosts of
+//! a router take its nodes in the order of the lines.
 
 use std::collections::BTreeMap;
 use std::path::Path;

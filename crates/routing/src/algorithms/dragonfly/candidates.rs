@@ -101,7 +101,7 @@ impl DirectPaths {
         let size = topology.size();
         let pairs = u64::from(size.g) * u64::from(size.g);
         let routers = u64::from(topology.routers());
-        let single = size.a * size.h == size.g - 1 && topology.group().wires() == 1;
+        let single = size.a * size.h == size.g - 1 && topology.group().wires() == [1, 1];
         let too_large = || {
             let message = format!("the tables of {} groups of {} routers would be larger than 1 GiB", size.g, size.a);
             KeyError::new("kind", message)
@@ -180,10 +180,10 @@ impl DirectPaths {
         let least = globals.iter().map(distance).min().unwrap_or(0);
         let near = globals.iter().filter(|global| distance(global) == least);
         // A router with two channels to the group counts twice: all channels are equally likely.
-        let wires = self.topology.group().wires();
         let ports = near.flat_map(|&(exit, port)| {
             // Parallel local wires have consecutive ports.
-            let (first, count) = if exit == number { (port, 1) } else { (self.local_port(number, exit), wires) };
+            let local = || self.parallel(self.local_port(number, exit));
+            let (first, count) = if exit == number { (port, 1) } else { local() };
             (first.0..first.0 + count).map(PortId)
         });
         let ports: Vec<PortId> = ports.collect();
@@ -198,6 +198,12 @@ impl DirectPaths {
         })
     }
 
+    /// Returns the first port of parallel local wires with their number.
+    #[inline]
+    fn parallel(&self, first: PortId) -> (PortId, u16) {
+        (first, self.topology.group().wires_at(first.0 - self.topology.size().p as u16))
+    }
+
     #[inline]
     fn local_port(&self, from: u32, to: u32) -> PortId {
         PortId(self.local[(from * self.topology.size().a + to) as usize])
@@ -208,8 +214,8 @@ impl DirectPaths {
     pub fn to_router(&self, at: RouterId, target: RouterId, memory: &mut Memory) -> Route {
         let ((group, number), (to_group, to_number)) = (self.topology.place(at), self.topology.place(target));
         if group == to_group {
-            let wires = self.topology.group().wires();
-            return Route::range(self.local_port(number, to_number), wires, VcClass(memory.local()), Choice::Random);
+            let (first, wires) = self.parallel(self.local_port(number, to_number));
+            return Route::range(first, wires, VcClass(memory.local()), Choice::Random);
         }
         self.out_of(at, (group, number), to_group, memory)
     }

@@ -48,8 +48,8 @@ impl Dragonfly {
     pub fn new(spec: &DragonflySpec) -> Result<Self, KeyError> {
         let size = GroupsSize::new(spec)?;
         let group = GroupNetwork::new(spec, size.a)?;
-        let local: u64 = group.dims().iter().map(|&routers| u64::from(routers) - 1).sum();
-        let local = local * u64::from(group.wires());
+        let lines = group.dims().into_iter().zip(group.wires());
+        let local: u64 = lines.map(|(routers, wires)| (u64::from(routers) - 1) * u64::from(wires)).sum();
         let ports = u64::from(size.p) + local + u64::from(size.h);
         if ports > u64::from(MAX_PORTS) {
             let message = format!("a router would have {ports} ports; at most {MAX_PORTS} are allowed");

@@ -37,6 +37,11 @@ pub struct DragonflySpec {
     #[schemars(range(min = 1, max = 65533))]
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub local_wires: u64,
+    /// Number of parallel wires between two routers of a row and of a column of a group, instead of `local_wires`, such
+    /// as [1, 3] in Cray's XC. Requires `group = "flattened-butterfly"`.
+    #[schemars(inner(range(min = 1, max = 65533)))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_wires: Option<[u64; 2]>,
     /// Number of routers of each group, which are full meshes, instead of `a` and `g`. Requires `p` and `global_wires`.
     /// If the numbers differ, routings and patterns by groups do not fit.
     #[schemars(length(min = 2, max = 4096), inner(range(min = 1, max = 4095)), extend("x-example" = "[4, 4, 2]"))]
@@ -80,13 +85,14 @@ pub enum GroupKind {
 
 impl DragonflySpec {
     /// Keys of the shorthand.
-    const KEYS: [&'static str; 11] = [
+    const KEYS: [&'static str; 12] = [
         "h",
         "p",
         "a",
         "g",
         "global_wires",
         "local_wires",
+        "group_wires",
         "group_sizes",
         "arrangement",
         "group",
@@ -103,6 +109,7 @@ impl DragonflySpec {
             g: None,
             global_wires: None,
             local_wires: one(),
+            group_wires: None,
             group_sizes: None,
             arrangement: Arrangement::default(),
             group: GroupKind::default(),
@@ -115,12 +122,11 @@ impl DragonflySpec {
     pub(crate) fn from_shorthand(text: &str) -> Result<Self, KeyError> {
         let settings = Settings::read(text, &Self::KEYS)?;
         let number = |key| settings.number_if_given(key);
-        let dims = match settings.text("group_dims") {
-            None => None,
-            Some(text) => Some(<[u64; 2]>::try_from(settings.numbers("group_dims")?).map_err(|_| {
-                let message = format!("`group_dims` has `{}`; it is two numbers, such as 4x4", short(text));
-                KeyError::new("group_dims", message)
-            })?),
+        let pair = |key: &'static str| match settings.text(key) {
+            None => Ok(None),
+            Some(text) => <[u64; 2]>::try_from(settings.numbers(key)?).map(Some).map_err(|_| {
+                KeyError::new(key, format!("`{key}` has `{}`; it is two numbers, such as 4x4", short(text)))
+            }),
         };
         Ok(Self {
             p: number("p")?,
@@ -129,10 +135,11 @@ impl DragonflySpec {
             g: number("g")?,
             global_wires: number("global_wires")?,
             local_wires: settings.number_or("local_wires", one())?,
+            group_wires: pair("group_wires")?,
             group_sizes: settings.text("group_sizes").map(|_| settings.numbers("group_sizes")).transpose()?,
             arrangement: settings.named("arrangement")?.unwrap_or_default(),
             group: settings.named("group")?.unwrap_or_default(),
-            group_dims: dims,
+            group_dims: pair("group_dims")?,
             renumber_groups: number("renumber_groups")?,
         })
     }
@@ -188,11 +195,21 @@ impl GroupsSize {
 impl GroupNetwork {
     /// Builds the network of `a` routers from its spec.
     pub(super) fn new(spec: &DragonflySpec, a: u32) -> Result<Self, KeyError> {
-        let wires = match spec.local_wires {
-            wires if (1..=u64::from(MAX_PORTS)).contains(&wires) => wires as u16,
-            wires => {
-                let message = format!("`local_wires` is {wires}; 1 to {MAX_PORTS} are allowed");
-                return Err(KeyError::new("local_wires", message));
+        let number = |key: &str, wires: u64| match wires {
+            wires if (1..=u64::from(MAX_PORTS)).contains(&wires) => Ok(wires as u16),
+            wires => Err(KeyError::new(key, format!("`{key}` is {wires}; 1 to {MAX_PORTS} are allowed"))),
+        };
+        let wires = match (spec.group_wires, spec.group, spec.local_wires) {
+            (None, _, wires) => [number("local_wires", wires)?; 2],
+            (Some([row, column]), GroupKind::FlattenedButterfly, 1) => {
+                [number("group_wires", row)?, number("group_wires", column)?]
+            }
+            (Some(_), GroupKind::FlattenedButterfly, _) => {
+                return Err(KeyError::new("group_wires", "`group_wires` and `local_wires` exclude each other"));
+            }
+            (Some(_), GroupKind::FullMesh, _) => {
+                let message = "`group_wires` requires group = \"flattened-butterfly\"; a full mesh has no rows";
+                return Err(KeyError::new("group_wires", message));
             }
         };
         let error = |message: String| Err(KeyError::new("group_dims", message));

@@ -81,6 +81,7 @@ impl Sizes {
             ("arrangement", spec.arrangement != Arrangement::default()),
             ("group", spec.group != GroupKind::default()),
             ("group_dims", spec.group_dims.is_some()),
+            ("group_wires", spec.group_wires.is_some()),
             ("renumber_groups", spec.renumber_groups.is_some()),
         ];
         if let Some((key, _)) = excluded.into_iter().find(|&(_, is_given)| is_given) {
