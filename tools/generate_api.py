@@ -372,7 +372,8 @@ class Sections:
         for key, schema in held.get("properties", {}).items():
             if tag and key == tag[0]:
                 continue
-            attribute = identifier(key)
+            # `machine` is a method of experiments.
+            attribute = f"{key}_" if (path, key) == ("", "machine") else identifier(key)
             if attribute != key:
                 renamed[attribute] = key
             below = f"{path}.{key}" if path else key

@@ -315,7 +315,7 @@ class Machine:
     def topology(self) -> Topology:
         """The topology of the whole machine."""
     def topology_spec(self) -> str:
-        """JSON: the table of `[topology]`; null if the machine was named by a preset or by a file of another kind."""
+        """JSON: the table of `[topology]`; null if the machine is a file of another kind."""
     def about(self) -> str:
         """JSON: the name, what is in a node, links, and what is assumed."""
     def hops(self, places: bytes, others: bytes) -> bytes:

@@ -71,7 +71,8 @@ def topics(incomplete: str) -> list[str]:
     """Returns the topics of `explain`."""
     import cutthrough.reference.keys as reference
 
-    return [name for name in reference.topics() if name.startswith(incomplete)]
+    names = [*reference.topics(), *(f"machine.{name}" for name in reference.machines())]
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def lists(incomplete: str) -> list[str]:
@@ -84,8 +85,9 @@ def lists(incomplete: str) -> list[str]:
 def starts(incomplete: str) -> list[str]:
     """Returns the files that `new` writes."""
     from cutthrough.experiment.starts import names
+    from cutthrough.reference.keys import machines
 
-    return [name for name in names() if name.startswith(incomplete)]
+    return [name for name in (*names(), *machines()) if name.startswith(incomplete)]
 
 
 def strategies(incomplete: str) -> list[tuple[str, str]]:

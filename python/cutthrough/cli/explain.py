@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+#: Beginning of the topics that are machines of the catalogue.
+MACHINE = "machine."
+#: Meaning of the marks in the files of machines.
+MARKS = (
+    "seen: in a text of the operator or the vendor; secondary: in a text about it; derived: arithmetic on such "
+    "numbers; unsourced: an assumption"
+)
 #: Standard output, as a file's name.
 STANDARD = Path("-")
 
@@ -40,7 +47,8 @@ def explain(
         list[str],
         typer.Argument(
             metavar="NAME",
-            help="A section, a kind or a key: `topology`, `topology.dragonfly.h`, or the end of one: `precision`. Case "
+            help="A section, a kind or a key: `topology`, `topology.dragonfly.h`, or the end of one: `precision`; or "
+            "`machine.NAME`, for the numbers of a named machine and their sources. Case "
             "does not matter, and `_`, `-` and blanks are alike.",
             autocompletion=complete.topics,
         ),
@@ -55,6 +63,13 @@ def explain(
     Example: `cutthrough explain topology.dragonfly.h`
     """
     name = " ".join(names)
+    if name.startswith(MACHINE) and (text := reference.machines().get(name.removeprefix(MACHINE))) is not None:
+        if json_output:
+            print_json({"version": _core.__version__, "machine": name.removeprefix(MACHINE), "text": text})
+            return
+        out.print(text, markup=False, soft_wrap=True)
+        out.print(MARKS, markup=False)
+        return
     word = words.find(name) if not reference.has(name) else None
     found = [] if word else reference.explain(name)
     if json_output:
@@ -105,7 +120,8 @@ def new(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="A kind of topology, or a purpose: saturation, routings, exchange, application, benchmark, program.",
+            help="A kind of topology, a named machine such as `lumi:groups=4`, or a purpose: saturation, routings, "
+            "exchange, application, benchmark, program.",
             autocompletion=complete.starts,
         ),
     ],

@@ -69,7 +69,7 @@ class MachineOptions:
             "--machine",
             "-m",
             metavar="MACHINE",
-            help="`torus:8x8x8`, a preset, a machine's file or an experiment file.",
+            help="`torus:8x8x8`, a name such as `lumi:groups=4`, a machine's file or an experiment file.",
             show_default=False,
         ),
     ] = None

@@ -19,6 +19,7 @@ import tomli_w
 import cutthrough._core as _core
 from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError
+from cutthrough.reference.keys import machines
 from cutthrough.sections.base import Section, plain
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ __all__ = ["Source", "from_text", "load", "read_file", "resolved", "sweep_groups
 
 #: The path that means standard input.
 STANDARD_INPUT = Path("-")
+#: The experiment of a named machine without a file.
+MACHINE = """\
+title = {name}
+machine.name = {name}
+workload = {{ kind = "traffic", load = 0.1 }}
+"""
 #: A path of an experiment file, or its content as nested mappings.
 Source = str | Path | Mapping[str, Any]
 
@@ -70,13 +77,18 @@ def changes_of(overrides: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
     """Reads an experiment file. Overrides are dotted keys with values as TOML (a bare word is a string).
 
-    The path `-` is standard input, and paths in it start from the working directory.
+    The path `-` is standard input, and paths in it start from the working directory. If there is no such file, a name
+    of the catalogue of machines is the machine under uniform traffic.
 
     Raises:
         ExperimentError: The file cannot be read, or the experiment is wrong.
     """
     if path == STANDARD_INPUT:
         return _core.Experiment.load(_standard_input(), "standard input", ".", overrides)
+    name = str(path)
+    if not path.exists() and name.partition(":")[0] in machines():
+        text = MACHINE.format(name=json.dumps(name))
+        return _core.Experiment.load(text, name, ".", overrides)
     return _core.Experiment.read(path, overrides)
 
 

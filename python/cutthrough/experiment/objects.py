@@ -81,7 +81,7 @@ class Experiment(File):
         core = built(source, overrides, **sections)
         _, name, base, _ = core.parts()
         written = json.loads(core.written())
-        experiment = cls(**written["sections"])
+        experiment = cls(**_attributes(written["sections"]))
         experiment.sweep = _sweep(written["sweep"])
         experiment._name, experiment._base = name, Path(base)
         experiment._source, experiment._read_as = core, experiment.to_dict()
@@ -233,9 +233,15 @@ def built(
     return source
 
 
+def _attributes(sections: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the sections of an experiment by their attributes."""
+    names = {key: name for name, key in File.RENAMED.items()}
+    return {names.get(key, key): value for key, value in sections.items()}
+
+
 def _restored(kind: type[Experiment], table: Mapping[str, Any], name: str, base: str) -> Experiment:
     """Returns an experiment from another process, or a deep copy."""
-    experiment = kind(**table)
+    experiment = kind(**_attributes(table))
     experiment._name, experiment._base = name, Path(base)
     return experiment
 

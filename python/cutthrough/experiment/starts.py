@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough.experiment.documents as experiments
 from cutthrough.arguments.faults import nearest, refuse
-from cutthrough.reference.keys import Section, sections, summary
+from cutthrough.reference.keys import Section, machines, sections, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -79,20 +79,21 @@ PURPOSES: dict[str, dict[str, Any]] = {
 
 
 def names() -> list[str]:
-    """Returns the subjects of files: every kind of topology, and purposes."""
+    """Returns the subjects of files besides named machines: every kind of topology, and purposes."""
     kinds = [section.tag[1] for section in sections() if section.path == "topology" and section.tag]
     return [*kinds, *PURPOSES]
 
 
 def text_of(name: str) -> str:
-    """Returns an experiment file with comments, for a kind of topology or a purpose.
+    """Returns an experiment file with comments, for a kind of topology, a purpose, or a machine with its parameters.
 
     Raises:
-        ExperimentError: There is no kind or purpose of that name.
+        ExperimentError: There is no kind, purpose or machine of that name, or a parameter is wrong.
     """
-    if name not in names():
+    known = [*names(), *machines()]
+    if name.partition(":")[0] not in machines() and name not in known:
         message = f"no experiment to start from is called `{name}`"
-        raise refuse("", message, allowed=names(), help=nearest(name, names()))
+        raise refuse("", message, allowed=known, help=nearest(name, known))
     written = _experiment(name)
     resolved = _resolved(written)
     blocks = [_head(name, written)]
@@ -111,7 +112,7 @@ def needed_files(name: str) -> dict[str, str]:
 def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the experiment with every default, and the routing that suits its topology."""
     # The network of a file does not exist yet. Another machine has the same defaults.
-    stands_in = written["topology"]["kind"] == "file"
+    stands_in = _kind(written) == "file"
     known = {**written, "topology": _machine("fat-tree")} if stands_in else written
     experiment = experiments.load({key: value for key, value in known.items() if key != "sweep"})
     resolved = tomllib.loads(experiment.resolved_point(0, complete=False))
@@ -124,14 +125,23 @@ def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
 
 def _experiment(name: str) -> dict[str, Any]:
     """Returns the keys that the file sets."""
-    base = {"title": f"Uniform traffic on a {name}", "link": LINK, "workload": TRAFFIC, "measure": {}, "sweep": LOADS}
+    traffic = {"workload": TRAFFIC, "measure": {}, "sweep": LOADS}
+    if name.partition(":")[0] in machines():
+        return {"title": f"Uniform traffic on {name}", "machine": {"name": name}, **traffic}
+    base = {"title": f"Uniform traffic on a {name}", "link": LINK, **traffic}
     machine = {"topology": _machine("fat-tree" if name in PURPOSES else name)}
     return {**base, **machine, **(RANKS if name == "flat" else PURPOSES.get(name, {}))}
 
 
 def _is_flat(written: Mapping[str, Any]) -> bool:
     """Returns whether the machine has no routers, and no channels to analyse."""
-    return bool(written["topology"]["kind"] == "flat")
+    return _kind(written) == "flat"
+
+
+def _kind(written: Mapping[str, Any]) -> str | None:
+    """Returns the kind of the topology; None if a machine has it."""
+    kind: str | None = written.get("topology", {}).get("kind")
+    return kind
 
 
 def _machine(kind: str) -> dict[str, Any]:

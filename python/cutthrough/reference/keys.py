@@ -23,6 +23,7 @@ __all__ = [
     "catalogue",
     "explain",
     "has",
+    "machines",
     "sections",
     "settable",
     "summary",
@@ -318,7 +319,13 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
             listed = lists.setdefault(PLURALS.get(section.path, section.path), [])
             listed.append({"name": section.tag[1], "summary": summary(section.doc), "keys": names})
     mapping: dict[str, list[dict[str, Any]]] = json.loads(_core.mapping_catalogue())
+    mapping["machines"] = [{key: entry[key] for key in ("name", "summary", "keys")} for entry in mapping["machines"]]
     return {name: entries for name, entries in {**lists, **mapping}.items() if entries}
+
+
+def machines() -> dict[str, str]:
+    """Returns the file of each machine of the catalogue by its name. Comments name the source of each number."""
+    return {entry["name"]: entry["text"] for entry in json.loads(_core.mapping_catalogue())["machines"]}
 
 
 def summary(doc: str) -> str:

@@ -12,7 +12,7 @@ from cutthrough.sections.base import Section, key
 from cutthrough.sections.jobs import InSwitch, Job
 from cutthrough.sections.nic import CHOICE as NIC
 from cutthrough.sections.placement import CHOICE as PLACEMENT
-from cutthrough.sections.plain import Cost, Layout, Link, Measure, Node, Range, Simulation
+from cutthrough.sections.plain import Cost, Layout, Link, Measure, NamedMachine, Node, Range, Simulation
 from cutthrough.sections.router import CHOICE as ROUTER
 from cutthrough.sections.routing import CHOICE as ROUTING
 from cutthrough.sections.topology import CHOICE as TOPOLOGY
@@ -39,6 +39,7 @@ class File(Section):
     """An experiment: its sections, and the values that swept keys take in turn."""
 
     TABLES: ClassVar = {
+        "machine_": NamedMachine,
         "topology": TOPOLOGY,
         "link": Link,
         "router": ROUTER,
@@ -54,10 +55,12 @@ class File(Section):
         "simulation": Simulation,
         "measure": Measure,
     }
+    RENAMED: ClassVar = {"machine_": "machine"}
 
     title: str | None = key("Name of the experiment in tables and plots.")
     seed: int | None = key("""Seed of every random stream. All points of a sweep share it, so that they use common
         random numbers (at least 0; default 1).""")
+    machine_: NamedMachine | None = key("Machine by name, whose values fill sections where the experiment has none.")
     topology: TopologyKind | NetworkObject | Open | None = key("Topology of the network.")
     link: Link | None = key("Channels between routers, and between routers and nodes.")
     router: RouterKind | Open | None = key("Router architecture.")

@@ -24,6 +24,7 @@ __all__ = [
     "Geometric",
     "Greedy",
     "Hierarchical",
+    "Hosts",
     "Identity",
     "Kind",
     "Mincut",
@@ -191,6 +192,22 @@ class NamdTopology(_AutoKeys, tag=("strategy", "namd-topology")):
     """
 
 
+@dataclass(kw_only=True, slots=True, repr=False)
+class Hosts(Section, tag=("strategy", "hosts")):
+    """Placement of tasks on the hosts of a job, by a list of their names."""
+
+    path: str | None = key("""Path of the list of hosts, relative to the experiment file: names in lines or between
+        commas, also as Slurm writes them (`nid[001000-001003,001007]`). A host may occur several times (required, or
+        swept).""")
+    processes_per_node: int | None = key("""Processes for each occurrence of a host. The processes of a host are divided
+        evenly among its network interfaces (from 1 to 65536; default 1).""")
+    switches: str | None = key("""File with lines `HOST ROUTER`: a host and the number of the router of each of its
+        network interfaces. Hosts of a router take its nodes in the order of the lines. Also a file of a machine that
+        names hosts, such as Slurm's topology.conf. Default: the rule of the machine's file.""")
+    machine: str | None = key("""Machine of the catalogue whose rule gives the nodes of a host, unless `switches` does.
+        Default: `machine.name`.""")
+
+
 #: Any of the kinds.
 Kind: TypeAlias = (
     Contiguous
@@ -216,6 +233,7 @@ Kind: TypeAlias = (
     | NamdOblivious
     | NamdPatches
     | NamdTopology
+    | Hosts
 )
 
 #: What reads a table.

@@ -34,6 +34,7 @@ __all__ = [
     "Matching",
     "Measure",
     "Memory",
+    "NamedMachine",
     "NicCollectives",
     "Node",
     "Noise",
@@ -46,6 +47,18 @@ __all__ = [
     "Streaming",
     "SwitchCost",
 ]
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class NamedMachine(Section):
+    """Machine of the catalogue (`cutthrough list machines`), whose values fill the sections of the experiment where
+    it has no value.
+
+    Values of `[nic]` apply to ranks that send and receive.
+    """
+
+    name: str | None = key("""Name of the machine, with its parameters after a colon, such as "lumi" or "lumi:groups=4"
+        (required, or swept).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

@@ -124,6 +124,9 @@ class Dragonfly(Section, tag=("kind", "dragonfly")):
         Further global ports are unconnected. Default: as many as the global ports allow, so that two pairs of groups
         differ by one wire at most (from 1 to 16777216).""")
     local_wires: int | None = key("Number of parallel wires between two routers of a group (from 1 to 65533).")
+    group_wires: Sequence[int] | None = key("""Number of parallel wires between two routers of a row and of a column of
+        a group, instead of `local_wires`, such as [1, 3] in Cray's XC. Requires `group = "flattened-butterfly"` (from 1
+        to 65533).""")
     group_sizes: Sequence[int] | None = key("""Number of routers of each group, which are full meshes, instead of `a`
         and `g`. Requires `p` and `global_wires`. If the numbers differ, routings and patterns by groups do not fit
         (from 1 to 4095).""")
