@@ -112,7 +112,7 @@ fn names_and_parameters_are_checked() {
     // Would catch a fault that is silent, or that does not say what is allowed.
     for (name, message, allowed) in [
         ("lumy", "there is no machine `lumy`", "lumi"),
-        ("lumi:grups=4", "`lumi` has no parameter `grups`: groups (groups of 128 nodes, 512 interfaces)", "groups"),
+        ("lumi:groupz=4", "`lumi` has no parameter `groupz`: groups (groups of 128 nodes, 512 interfaces)", "groups"),
         ("lumi:4", "`lumi` has no parameter `4`", "wires"),
         ("lumi:groups=4,groups=5", "`groups` of `lumi` is given twice", ""),
         ("lumi:groups=25", "`groups` of `lumi` is `25`; it must be a whole number from 2 to 24", ""),

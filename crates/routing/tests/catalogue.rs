@@ -42,7 +42,7 @@ fn a_routing_for_another_family_says_what_fits() {
     let expected = "routing \"dimension-order\" is for topologies of kind torus, mesh and hyperx, not fat-tree; for fat-tree: \
                     \"adaptive-up-down\", \"random-up-down\", \"round-robin-up-down\", \"d-mod-k\", \
                     \"shortest-path\", \"ecmp\", \"up-down\", \"minhop\", \"updn\", \"ftree\", \"lash\", \"dfsssp\", \
-                    \"table\"";
+                    \"nue\", \"table\"";
     assert_eq!(error.message, expected);
 }
 

@@ -140,17 +140,15 @@ def analyze(
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
     needs_folder(context, out_directory, "--out")
-    if out_directory is not None:
+    if out_directory:
         folder_target(out_directory)
     experiment = experiments.read_file(file, parse_sets(set_))
     with Bar(LINE_S) as bar:
         analyses = api.analyze_points(experiment, bar)
         cases = api.worst_cases(analyses, bar) if worst else []
         bisections = api.effective_bisections(analyses, pairings, bar) if pairings else []
-    for analysis, case in zip(analyses, cases, strict=bool(cases)):
-        analysis["worst_case"] = case
-    for analysis, bisection in zip(analyses, bisections, strict=bool(bisections)):
-        analysis["effective_bisection"] = bisection
+    _add("worst_case", cases, analyses)
+    _add("effective_bisection", bisections, analyses)
     axes = [axis for axis in json.loads(experiment.axes()) if axis in analyses[0]]
     paths = []
     if out_directory:
@@ -166,10 +164,18 @@ def analyze(
     if len({json.dumps(analysis["design"]) for analysis in analyses}) > 1:
         out.print(designs.designs_table(analyses, axes))
     _print_notes(analyses)
-    for path in paths:
-        out.print(f"Plot: {path}", markup=False, soft_wrap=True)
-    for path in written:
-        out.print(f"Pattern: {path}", markup=False, soft_wrap=True)
+    _print_files(("Plot", paths), ("Pattern", written))
+
+
+def _add(key: str, found: Sequence[Mapping[str, Any]], analyses: Sequence[api.Analysis]) -> None:
+    for analysis, extra in zip(analyses, found, strict=bool(found)):
+        analysis[key] = extra
+
+
+def _print_files(*groups: tuple[str, Sequence[Path]]) -> None:
+    for what, paths in groups:
+        for path in paths:
+            out.print(f"{what}: {path}", markup=False, soft_wrap=True)
 
 
 def _print_extras(analysis: Mapping[str, Any], upgrade: bool) -> None:

@@ -44,6 +44,18 @@ pub(crate) const QUEUED: bool = true;
 const FROM_SOURCE: bool = false;
 
 impl Fabric {
+    /// Updates what a network that is not plain keeps of waiting packets, before a packet is sent.
+    #[inline(always)]
+    fn end_wait<const WAITED: bool>(&mut self, output: usize, &Outgoing { packet, bytes, vc }: &Outgoing) {
+        if self.reservations.is_some() {
+            self.release_reservation(output, packet);
+        }
+        if WAITED && !self.waiting.is_empty() {
+            let class = vc / self.vcs_per_class(output);
+            self.waiting[output << self.params.vc_shift | usize::from(class)] -= u64::from(bytes);
+        }
+    }
+
     /// Sends a packet on a virtual channel. The link must be free, and the credit must suffice.
     #[inline(always)]
     pub(crate) fn transmit<const WAITED: bool, P: Profile>(
@@ -58,12 +70,8 @@ impl Fabric {
         } else if WAITED {
             self.context.counters.transmitted();
         }
-        if !P::PLAIN && self.reservations.is_some() {
-            self.release_reservation(output, packet);
-        }
-        if !P::PLAIN && WAITED && !self.waiting.is_empty() {
-            let class = vc / self.vcs_per_class(output);
-            self.waiting[output << self.params.vc_shift | usize::from(class)] -= u64::from(bytes);
+        if !P::PLAIN {
+            self.end_wait::<WAITED>(output, &outgoing);
         }
         let port = &mut self.outputs[output];
         let class = &self.classes[port.class.0 as usize];

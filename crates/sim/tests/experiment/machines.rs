@@ -69,6 +69,8 @@ fn faults_of_a_name_are_shown_at_its_line() {
     // A value of the machine is shown at the header of its section, an override at its own line.
     let error = error_of(&TRAFFIC.replace("[workload]", "[router]\nvcs = 0\n\n[workload]"));
     assert_eq!((&*error.key, error.position.as_ref().map(|position| position.line)), ("router.vcs", Some(5)));
-    assert!(error_of("[machine]\nnam = \"lumi\"\n[workload]\nkind = \"traffic\"\nload = 0.1").message.contains("nam"));
+    assert!(
+        error_of("[machine]\nnames = \"lumi\"\n[workload]\nkind = \"traffic\"\nload = 0.1").message.contains("names")
+    );
     assert!(error_of("[workload]\nkind = \"traffic\"\nload = 0.1").message.contains("missing section [topology]"));
 }

@@ -217,7 +217,7 @@ impl<'a> Generator<'a> {
         // Whatever else is not pinned.
         let all = places(file);
         let of_topology: Vec<Place> = all.iter().filter(|own| own[0] == "topology").cloned().collect();
-        let all = if self.random.chance(50) { of_topology } else { all };
+        let all = if self.random.chance(50) && !of_topology.is_empty() { of_topology } else { all };
         for _ in 0..8 {
             let other = all[self.random.below(all.len())].clone();
             if self.change(file, &other) {

@@ -14,8 +14,8 @@
 //! | on their way to the waypoint | C to 2C - 1 |
 //! | on the first hop of a direct path that the next router may still leave (`par`) | 2C |
 //!
-//! If some routers have no nodes, as the spines of a dragonfly+, packets of adaptive routings have C more classes behind
-//! the waypoint (`RouterDetours::separated`).
+//! If some routers have no nodes, as the spines of a dragonfly+, packets of adaptive routings have C more classes
+//! behind the waypoint (`RouterDetours::separated`).
 //!
 //! Waypoints of [`RouterDetours`] are routers or, on topologies whose groups are a table, groups. A packet goes to a
 //! group by a shortest path to one of its nearest routers, on as many upper classes as the longest of these paths has
