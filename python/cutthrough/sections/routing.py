@@ -31,6 +31,7 @@ __all__ = [
     "Minhop",
     "Minimal",
     "MinimalAdaptive",
+    "Nue",
     "Par",
     "Polarized",
     "RandomUpDown",
@@ -152,6 +153,9 @@ class ValiantNode(Section, tag=("kind", "valiant-node")):
 class UgalL(_UgalLKeys, tag=("kind", "ugal-l")):
     """All topologies but trees: directly or by a detour, by the queues of the source's router."""
 
+    queues: Literal["port", "ahead"] | None = key("""Packets that count as the congestion of a port. Default: `ahead` if
+        some routers have no nodes, as in a dragonfly+, else `port`.""")
+
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class UgalG(_UgalLKeys, tag=("kind", "ugal-g")):
@@ -163,6 +167,9 @@ class UgalG(_UgalLKeys, tag=("kind", "ugal-g")):
 @dataclass(kw_only=True, slots=True, repr=False)
 class Par(_UgalLKeys, tag=("kind", "par")):
     """All topologies but trees: as ugal-l, decided again at the next router."""
+
+    queues: Literal["port", "ahead"] | None = key("""Packets that count as the congestion of a port. Default: `ahead` if
+        some routers have no nodes, as in a dragonfly+, else `port`.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -293,6 +300,17 @@ class Dfsssp(Section, tag=("kind", "dfsssp")):
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
+class Nue(Section, tag=("kind", "nue")):
+    """Any topology: OpenSM's `nue`, paths that are balanced over wires by the number of nodes, and free of deadlock
+    on any number of lanes.
+    """
+
+    max_lanes: int | None = key("""Largest number of lanes: classes of virtual channels over which destinations are
+        divided. 0: 8 lanes. More lanes allow shorter paths. OpenSM's `nue_max_num_vls`. Default: 1 (from 0 to 8;
+        default 1).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
 class Table(Section, tag=("kind", "table")):
     """Any topology: the next ports from a table in a file."""
 
@@ -333,6 +351,7 @@ Kind: TypeAlias = (
     | Ftree
     | Lash
     | Dfsssp
+    | Nue
     | Table
 )
 
