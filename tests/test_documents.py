@@ -24,7 +24,7 @@ TOPOLOGIES = ROOT / "crates" / "topology" / "src"
 #: Source files outside `topology` that name a family of topologies, and why. All others ask for its views.
 NAMED = {
     "crates/mapping/src/machine/importers/wiring.rs": "machines that are read become edge lists",
-    "crates/mapping/src/machine/presets.rs": "machines that are read become edge lists",
+    "crates/mapping/src/machine/importers/graphml/build.rs": "machines that are read become edge lists",
     "crates/mapping/src/machine/source.rs": "machines that are read become edge lists",
     "crates/system/src/model.rs": "the choice of the network model",
 }

@@ -190,8 +190,9 @@ def test_pairings_print_the_effective_bisection_bandwidth(cutthrough: Callable[.
     assert found["least_flow"] <= found["least"] <= found["mean"] < 1
     (other,) = ct.analyze(tmp_path / "dragonfly.toml", set={"seed": 2})
     assert other.effective_bisection(20) != found == analysis.effective_bisection(20)
-    with pytest.raises(ct.ExperimentError, match="at least one pairing"):
-        analysis.effective_bisection(0)
+    for wrong in (0, -1, 2**40, 1.5):
+        with pytest.raises(ct.ExperimentError, match="pairings"):
+            analysis.effective_bisection(wrong)
 
 
 def test_the_worst_permutation_is_a_pattern_with_the_bound_that_is_claimed(

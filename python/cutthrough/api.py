@@ -49,6 +49,8 @@ __all__ = ["Analysis", "WorstCase", "analyze", "check", "load", "run"]
 
 #: Greatest number of points at once, and of threads.
 MOST_WORKERS = 65_536
+#: Largest number of random pairings.
+MOST_PAIRINGS = 1_000_000
 #: Interval in seconds at which the progress of an analysis is read.
 TICK_S = 0.1
 
@@ -178,21 +180,22 @@ class Analysis(dict[str, Any]):
         """Computes the bandwidth that a node gets on average if all nodes exchange data in random pairs.
 
         Args:
-            pairings: Number of random pairings, at least 1.
+            pairings: Number of random pairings, from 1 to 1,000,000.
 
         Returns:
             `mean`, the half-width of its 95 % confidence interval over pairings (`half_width`), the smallest mean of a
             pairing (`least`) and the smallest bandwidth of a flow (`least_flow`), all as shares of an injection link's
-            bandwidth; the `routing` whose paths are followed, and whether it is `exact`.
+            bandwidth, on one of several planes; the `routing` whose paths are followed, and whether it is `exact`.
 
         Raises:
-            ExperimentError: The network has no channels or one node, or `pairings` is 0.
+            ExperimentError: The network has no channels or one node, or `pairings` is out of range.
         """
         return self._effective_bisection(pairings)
 
     def _effective_bisection(self, pairings: int, progress: _core.Progress | None = None) -> dict[str, Any]:
         experiment, index = self._place
-        found: dict[str, Any] = json.loads(experiment.effective_bisection(index, pairings, progress))
+        count = whole_number("pairings", pairings, 1, MOST_PAIRINGS)
+        found: dict[str, Any] = json.loads(experiment.effective_bisection(index, count, progress))
         return found
 
     def plot(self) -> Figure:

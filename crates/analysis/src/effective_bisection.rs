@@ -1,4 +1,4 @@
-//! Effective bisection bandwidth: what a node gets on average if all nodes exchange data in random pairs (Hoefler,
+//! Effective bisection bandwidth: mean bandwidth of a node if all nodes exchange data in random pairs (Hoefler,
 //! Schneider and Lumsdaine, "Multistage switches are not crossbars", CLUSTER 2008).
 //!
 //! A pairing divides the nodes into two random halves and joins each node of one with a random node of the other; the
@@ -54,19 +54,23 @@ pub fn effective_bisection(
 ) -> Result<EffectiveBisection, KeyError> {
     let (topology, routing) = (&*system.network.topology, routing_of(system)?);
     if pairings == 0 || topology.nodes() < 2 {
-        let message = "the effective bisection bandwidth needs at least one pairing of at least two nodes";
+        let message = "an effective bisection bandwidth needs at least one pairing, of at least two nodes";
         return Err(KeyError::new("topology", message));
     }
     let paths = PairPaths::new(topology, &*routing);
     let channels = system.network.plan.channels().ports();
     let capacities: Vec<f64> = (0..channels).map(|channel| capacity(system, ChannelId(channel))).collect();
     let done = AtomicU32::new(0);
-    let means = workers::map(0..pairings as usize, |number| {
-        let pairs = pairing(topology.nodes(), &mut Stream::new(system.spec.seed, Owner::Pairing(number as u32)));
-        let found = bandwidths(&pairs, &mut paths.follower(), &capacities)?;
-        let part = f64::from(done.fetch_add(1, Ordering::Relaxed) + 1) / f64::from(pairings);
-        if progress.analyzed(part) { Ok(found) } else { Err(RoutingContractError::Stopped) }
-    });
+    let follow = |follower: &mut PathFollower<'_>, number: u32| {
+        if !progress.analyzed(f64::from(done.load(Ordering::Relaxed)) / f64::from(pairings)) {
+            return Err(RoutingContractError::Stopped);
+        }
+        let pairs = pairing(topology.nodes(), &mut Stream::new(system.spec.seed, Owner::Pairing(number)));
+        let found = bandwidths(&pairs, follower, &capacities);
+        done.fetch_add(1, Ordering::Relaxed);
+        found
+    };
+    let means = workers::map_with(0..pairings, 1, || paths.follower(), follow);
     let means: Result<Vec<(f64, f64)>, RoutingContractError> = means.into_iter().collect();
     let means = means.map_err(|error| KeyError::new("routing", error.to_string()))?;
     let batches: Vec<Batch> = means.iter().map(|&(mean, _)| Batch::of_mean(mean)).collect();

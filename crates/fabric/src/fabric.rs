@@ -188,7 +188,7 @@ pub struct Fabric {
     streams: Vec<Stream>,
     pub(crate) work: WorkLists,
     /// By output and class of virtual channels (`Params::vc_shift`), the bytes that wait. Empty: not counted.
-    waiting: Vec<u64>,
+    pub(crate) waiting: Vec<u64>,
     /// Congestion of the output channels of all routers at the last snapshot, if the routing takes snapshots.
     snapshot: Arc<Vec<u64>>,
     /// Context of the worker, while this partition is being run.

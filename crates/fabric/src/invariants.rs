@@ -185,7 +185,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if let Some(input) = inputs.find(|&input| self.routers().held(input).any(|(_, bytes)| bytes > 0)) {
             return Err(format!("input {input} still holds bytes"));
         }
-        if fabric.outputs.iter().any(|output| output.queued > 0) {
+        if fabric.outputs.iter().any(|output| output.queued > 0) || fabric.waiting.iter().any(|&bytes| bytes > 0) {
             return Err("bytes are still counted as waiting for an output".into());
         }
         if !fabric.no_reservations_left() {

@@ -105,7 +105,7 @@ impl View {
 
 impl Views<'_> {
     /// Returns whether the topology has a view that an algorithm may require, or groups of nodes.
-    pub fn has_any(&self) -> bool {
+    pub fn are_known(&self) -> bool {
         self.node_groups.is_some() || View::ALL.iter().any(|&view| self.has(Some(view)))
     }
 

@@ -57,7 +57,7 @@ PairingsOption = Annotated[
         "--pairings",
         metavar="N",
         min=0,
-        max=1_000_000,
+        max=api.MOST_PAIRINGS,
         help="Compute the effective bisection bandwidth over N random pairings of the nodes.",
         show_default="none",
     ),

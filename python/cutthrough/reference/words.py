@@ -179,10 +179,18 @@ WORDS = (
         "Destination-based routing of fat-trees. A real subnet's own tables are routing of kind `table`.",
     ),
     Word(
-        ("OpenSM", "subnet manager", "Nue", "LMC"),
-        ("routing.minhop", "routing.updn", "routing.ftree", "routing.lash", "routing.dfsssp", "routing.table"),
-        "`minhop`, `updn`, `ftree`, `lash` and `dfsssp` make the tables of OpenSM's engines of these names. Tables of "
-        "other engines are read by kind `table`, which has one port for each destination.",
+        ("OpenSM", "subnet manager", "LMC"),
+        (
+            "routing.minhop",
+            "routing.updn",
+            "routing.ftree",
+            "routing.lash",
+            "routing.dfsssp",
+            "routing.nue",
+            "routing.table",
+        ),
+        "`minhop`, `updn`, `ftree`, `lash`, `dfsssp` and `nue` make tables as OpenSM's engines do. Tables of other "
+        "engines are read by kind `table`, which has one port for each destination.",
     ),
     Word(
         ("injection_rate", "offered load"),

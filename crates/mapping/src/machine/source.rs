@@ -168,7 +168,7 @@ fn build_plane(spec: &TopologySpec, base: &Path) -> Result<Arc<dyn Topology>, Ke
         None => Ok(Arc::new(FileTopology::read(&text, &name, file.recognise)?)),
         Some(found) => match (found.at_key("path")?.topology, file.recognise) {
             (topology, None) => Ok(topology),
-            (topology, Some(_)) if topology.views().has_any() => {
+            (topology, Some(_)) if topology.views().are_known() => {
                 let message =
                     format!("`{name}` states levels, groups or a grid; leave out `recognise`, or what it states");
                 Err(KeyError::new("recognise", message))

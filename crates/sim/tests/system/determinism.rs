@@ -270,12 +270,13 @@ fn weighed() -> Vec<(String, String)> {
     cases
 }
 
-/// Engines of OpenSM, and the increasing bias of `aries`, with separate golden files.
+/// Engines of OpenSM, the increasing bias of `aries`, and detours past full spines, with separate golden files.
 fn engines() -> Vec<(String, String)> {
     let mut turns = ROUTERS.iter().cycle().zip(WORKLOADS.iter().cycle());
     let tree = ("tree by engines", "kind = \"xgft\", m = [3, 4, 2], w = [1, 2, 2]");
     let torus = ("torus by engines", "kind = \"torus\", dims = [5, 4]");
     let dragonfly = ("dragonfly by engines", "kind = \"dragonfly\", p = 2, a = 4, h = 2, g = 5");
+    let spines = ("dragonfly-plus by queues", "kind = \"dragonfly-plus\", leaves = 3, spines = 2, groups = 5");
     let mut cases = Vec::new();
     for (name, kind, keys) in [
         (tree, "minhop", ""),
@@ -287,6 +288,11 @@ fn engines() -> Vec<(String, String)> {
         (torus, "nue", ""),
         (dragonfly, "nue", ", max_lanes = 3"),
         (dragonfly, "aries", ", mode = \"increasing\""),
+        (spines, "ugal-l", ""),
+        (spines, "ugal-l", ", detour = \"group\""),
+        (spines, "par", ""),
+        (spines, "ugal-g", ""),
+        (dragonfly, "par", ", queues = \"ahead\""),
     ] {
         for (router, &(load, workload)) in turns.by_ref().take(2) {
             let rest = format!(

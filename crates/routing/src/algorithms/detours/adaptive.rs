@@ -49,9 +49,9 @@ pub enum DetourKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Queues {
-    /// All.
+    /// All packets that wait for the port.
     Port,
-    /// Those ahead of the packet: on its class of virtual channels, and on classes whose far end has room.
+    /// Packets that hold this one up: on its class of virtual channels, and on classes whose far end has room.
     Ahead,
 }
 

@@ -301,8 +301,8 @@ fn sizes(graph: &Graph<'_, '_>, lines: &mut String) -> Result<Option<Vec<u64>>, 
 
 /// Returns the number of each router in a grid, first dimension fastest; `None` if routers have no coordinates.
 fn positions(routers: &[&Item<'_, '_>], sizes: &[u64]) -> Result<Option<Vec<u64>>, LocatedError> {
-    let has_any = |item: &&Item<'_, '_>| item.values.keys().any(|name| dimension(name).is_some());
-    if !routers.iter().any(has_any) {
+    let has_place = |item: &&Item<'_, '_>| item.values.keys().any(|name| dimension(name).is_some());
+    if !routers.iter().any(has_place) {
         return Ok(None);
     }
     let mut taken = BTreeMap::new();
