@@ -190,7 +190,8 @@ def test_pairings_print_the_effective_bisection_bandwidth(cutthrough: Callable[.
     assert found["least_flow"] <= found["least"] <= found["mean"] < 1
     (other,) = ct.analyze(tmp_path / "dragonfly.toml", set={"seed": 2})
     assert other.effective_bisection(20) != found == analysis.effective_bisection(20)
-    for wrong in (0, -1, 2**40, 1.5):
+    values: list[Any] = [0, -1, 2**40, 1.5]
+    for wrong in values:
         with pytest.raises(ct.ExperimentError, match="pairings"):
             analysis.effective_bisection(wrong)
 
