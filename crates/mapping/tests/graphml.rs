@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use mapping::{Machine, MachineSource, build_topology};
+use mapping::{HostLimits, HostTable, Machine, MachineSource, build_topology};
 use topology::families::file::{FileSpec, Recognised};
 use topology::{Endpoint, NetworkSpec, Topology, TopologySpec};
 use units::{LocatedError, NodeId, PortId, RouterId};
@@ -158,6 +158,13 @@ fn routers_of_a_grid_are_numbered_by_their_coordinates() {
     let machine = read(&graph("undirected", &text)).unwrap();
     let names: Vec<String> = (0..4).map(|node| machine.place_name(node)).collect();
     assert_eq!(names, ["a.0", "b.0", "c.0", "d.0"]);
+    assert_eq!(
+        machine.about().notes,
+        [
+            "routers are numbered by their coordinates: router 0 is `a`, which has the number 2 in the file",
+            "nodes are numbered router by router, in another order than in the file",
+        ]
+    );
     assert!(machine.topology().views().grid.is_some());
     assert_eq!([1, 2, 3].map(|other| machine.topology().distance(RouterId(0), RouterId(other))), [1, 1, 2]);
 }
@@ -178,6 +185,10 @@ fn groups_are_numbered_group_by_group() {
     let machine = read(&graph("undirected", &text)).unwrap();
     let names: Vec<String> = (0..4).map(|node| machine.place_name(node)).collect();
     assert_eq!(names, ["host-b", "host-d", "host-a", "host-c"]);
+    assert!(
+        machine.about().notes[0]
+            .starts_with("routers are numbered group by group: router 0 is `b`, which has the number 1")
+    );
     let views = machine.topology().views();
     assert_eq!((views.node_groups, views.groups.map(|groups| groups.size().a)), (Some(2), Some(2)));
 }
@@ -202,6 +213,56 @@ fn defaults_and_unknown_attributes_are_accounted_for() {
             "1 vertex with the unknown element `desc` is read without it",
         ]
     );
+}
+
+#[test]
+fn a_default_costs_no_element_memory_or_time_unless_it_has_an_effect() {
+    // 1000 defaults of 200,000 edges and 4 vertices. Would catch copies of each default for each element, which would take
+    // minutes and gigabytes, and defaults that are counted for elements of other kinds or twice where they are overridden.
+    let mut keys = String::new();
+    (0..1000).for_each(|key| write!(keys, "<key id=\"d{key}\" for=\"edge\"><default>1</default></key>").unwrap());
+    let vertices: String = ["a", "b", "c", "d"].map(|name| vertex(name, &[("n", "1")])).concat();
+    let edges = edge(("a", "b"), &[("d0", "2")]) + &edge(("c", "d"), &[]) + &edge(("b", "c"), &[]).repeat(60_000);
+    let machine =
+        read(&graph("undirected", &(vertices + &edges)).replace("<graph ", &format!("{keys}<graph "))).unwrap();
+    let notes = &machine.about().notes;
+    assert_eq!(notes[0], "60002 edges with the unknown attribute `d0` are read without it");
+    assert_eq!((notes.len(), notes[8].as_str()), (9, "992 further unknown attributes are left out"));
+}
+
+#[test]
+fn vertices_are_limited_where_they_are_read() {
+    // Would catch a file whose vertices are all kept before they are counted: the next line is not read.
+    let text: String = (0..5000).map(|number| vertex(&format!("v{number}"), &[])).collect();
+    let error = read(&graph("undirected", &(text + "<hyperedge/>\n"))).unwrap_err();
+    assert_eq!(error.line, Some(17 + u64::from(topology::families::file::MAX_FILE_ROUTERS)));
+    assert!(error.message.contains("this is one router more than"), "{error}");
+}
+
+#[test]
+fn hosts_of_a_file_are_refused_where_a_grid_has_renumbered_it() {
+    // A ring of five whose routers are in another order in the file. Would catch a placement by the file's numbers on a
+    // network with the grid's.
+    let mut text = String::new();
+    for router in [0, 2, 4, 1, 3] {
+        let (own, host) = (router.to_string(), format!("host{router}"));
+        text += &(vertex(&own, &[]) + &vertex(&host, &[("k", "node")]));
+        text += &edge((&host, &own), &[]);
+    }
+    (0..5).for_each(|router| text += &edge((&router.to_string(), &((router + 1) % 5).to_string()), &[]));
+    let folder = std::env::temp_dir().join(format!("cutthrough-graphml-hosts-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("ring.graphml"), graph("undirected", &text)).unwrap();
+    let hosts = |recognise| {
+        let spec = NetworkSpec::from(TopologySpec::File(FileSpec { path: "ring.graphml".into(), recognise }));
+        let network = build_topology(&spec, &folder).unwrap();
+        HostTable::of_file(&folder.join("ring.graphml"), "ring.graphml", &*network)
+    };
+    let limits = HostLimits { per_host: 1, nodes: 5, most: 5 };
+    assert_eq!(hosts(None).unwrap().place("host4,host0", "list", &limits).unwrap(), [2, 0]);
+    let error = hosts(Some(Recognised::Grid)).unwrap_err();
+    assert_eq!(error.key.as_deref(), Some("switches"));
+    assert!(error.message.contains("this network has those of a grid"), "{error}");
 }
 
 #[test]
@@ -279,6 +340,9 @@ fn each_bad_graph_is_one_error_with_its_line() {
         (graph("both", ""), "`edgedefault` of a graph"),
         (graph("directed", ""), "there are no nodes"),
         (graph("undirected", "<data key=\"grid\">2x</data>\n"), "`sizes` has ``"),
+        (graph("undirected", "<data key=\"grid\">4x4 wrap=1x1</data>\n"), "are no sizes or wraps of a grid"),
+        (graph("undirected", "<data key=\"grid\">4x4</data><data key=\"wrap\">1x1#</data>\n"), "`1x1#` are no sizes"),
+        (graph("undirected", "<data key=\"cliques\">4x4,4</data>\n"), "`4x4,4` are no sizes"),
         (graph("undirected", "<data key=\"wrap\">1</data>\n"), "a graph has either `cliques`, or `grid`"),
         (
             graph("undirected", &format!("<data key=\"cliques\">3</data>\n{plain}")),

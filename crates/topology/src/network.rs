@@ -74,6 +74,8 @@ pub struct Views<'a> {
     pub consecutive: bool,
     /// Network of which every plane is a copy, and the number of planes, if there are several.
     pub planes: Option<(&'a Arc<dyn Topology>, u32)>,
+    /// Whether routers or nodes have other numbers than in the file of the topology: those of a grid.
+    pub renumbered: bool,
     /// Omissions and assumptions of the reader of the topology's file, one sentence each.
     pub notes: &'a [String],
 }

@@ -102,12 +102,20 @@ impl HostTable {
     ///
     /// # Errors
     /// A line that has no host or no router, a router that does not exist or has too few nodes, and a host that occurs
-    /// twice.
+    /// twice; and hosts of a file of a machine, if a grid has renumbered the network.
     pub fn of_file(path: &Path, name: &str, topology: &dyn Topology) -> Result<Self, LocatedError> {
         let text = input::MACHINE
             .read_text(path)
             .map_err(|error| LocatedError::key("switches", format!("{name}: it {error}")))?;
         let nodes = match named_nodes(&text, (name, path)) {
+            Some(_) if topology.views().renumbered => {
+                let message = format!(
+                    "the hosts of `{name}` have the numbers of its nodes, and this network has those of a grid, found by \
+                     `recognise` or stated by lines `at`; leave these out, or give `switches` a file with a line for each host \
+                     and its routers"
+                );
+                return Err(LocatedError::key("switches", message));
+            }
             Some(found) => found?,
             None => wired(&text, topology).map_err(|error| error.in_file(name))?,
         };

@@ -228,7 +228,7 @@ fn renumber(made: &mut FileTopology, order: &[RouterId]) {
     made.renumber(order);
     if is_other || homes(made) != before {
         let first = made.shape.number(order[0]);
-        made.shape.numbers = numbers;
+        (made.shape.numbers, made.shape.renumbered) = (numbers, true);
         made.shape.notes.push(format!(
             "routers are numbered by their places in the grid, and nodes router by router: router 0 has the number {first} in the \
              file"

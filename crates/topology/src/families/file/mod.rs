@@ -102,6 +102,8 @@ pub struct FileShape {
     /// Numbers of the routers in the file. Empty if the file uses all numbers from 0 on.
     numbers: Vec<u32>,
     notes: Vec<String>,
+    /// Whether a grid has given routers or nodes other numbers than the file.
+    renumbered: bool,
     levels: Option<Levels>,
     group_table: Option<GroupTable>,
     /// Number of groups of equally many nodes, which are numbered group by group.
@@ -350,7 +352,8 @@ impl Shape for FileShape {
         let views = self.family.as_ref().map_or_else(Views::default, |family| family.views());
         let node_groups = views.node_groups.or(self.node_groups);
         let group_table = self.group_table.as_ref().filter(|_| views.groups.is_none());
-        Views { notes: &self.notes, levels: self.levels.as_ref(), node_groups, group_table, ..views }
+        let (renumbered, notes, levels) = (self.renumbered, &self.notes, self.levels.as_ref());
+        Views { renumbered, notes, levels, node_groups, group_table, ..views }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Attributes of a graph, its vertices and its edges, and an account of attributes without effect.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use roxmltree::Node as Element;
 use units::{LocatedError, Notes, shortened};
@@ -20,7 +20,7 @@ const KNOWN: [(&str, &[&str]); 3] = [
     ("edge", &["class", "count", "bandwidth_bit_per_s"]),
 ];
 
-/// Values of an element, by the name of the attribute, without blanks around.
+/// Values of an element's attributes with an effect, by name, without blanks around.
 pub(super) type Values<'a> = BTreeMap<&'a str, &'a str>;
 
 /// Declared attributes of a file.
@@ -30,6 +30,12 @@ pub(super) struct Attributes<'a> {
     keys: BTreeMap<&'a str, Key<'a>>,
     /// Numbers of elements with attributes without effect, by kind of element and attribute.
     unknown: BTreeMap<(&'static str, String), u64>,
+    /// Names and values of defaults with an effect, by kind of element.
+    defaults: BTreeMap<&'static str, Vec<(&'a str, &'a str)>>,
+    /// Kinds and names of defaults without effect.
+    unknown_defaults: Vec<(&'static str, &'a str)>,
+    /// Numbers of elements by kind: each has the defaults of its kind.
+    elements: BTreeMap<&'static str, u64>,
 }
 
 /// Declaration of an attribute.
@@ -82,6 +88,13 @@ impl<'a> Attributes<'a> {
         if self.keys.values().any(|own| own.name == name && (own.of == of || [own.of, of].contains(&"all"))) {
             return Err(wrong(key, format!("the attribute `{}` is declared twice", shortened(name))));
         }
+        for kind in KNOWN.map(|(kind, _)| kind).into_iter().filter(|&kind| of == kind || of == "all") {
+            match default {
+                Some(default) if is_known(kind, name) => self.defaults.entry(kind).or_default().push((name, default)),
+                Some(_) => self.unknown_defaults.push((kind, name)),
+                None => {}
+            }
+        }
         match self.keys.insert(id, Key { name, of, default }) {
             Some(_) => Err(wrong(key, format!("the key `{}` is declared twice", shortened(id)))),
             None => Ok(()),
@@ -95,8 +108,9 @@ impl<'a> Attributes<'a> {
         kind: &'static str,
         own: &[&str],
     ) -> Result<Values<'a>, LocatedError> {
-        let mut values = Values::new();
+        let (mut values, mut given) = (Values::new(), BTreeSet::new());
         check_text(element)?;
+        *self.elements.entry(kind).or_default() += 1;
         for child in element.children().filter(Element::is_element) {
             match (child.tag_name().name(), kind) {
                 ("data", _) => {
@@ -104,8 +118,13 @@ impl<'a> Attributes<'a> {
                     let key = self.keys.get(id).filter(|key| key.of == kind || key.of == "all");
                     let key =
                         key.ok_or_else(|| wrong(&child, format!("there is no key `{}` for `{kind}`", shortened(id))))?;
-                    if values.insert(key.name, value_of(&child)).is_some() {
+                    if !given.insert(key.name) {
                         return Err(wrong(&child, format!("the {kind} has two values of `{}`", shortened(key.name))));
+                    }
+                    if is_known(kind, key.name) {
+                        values.insert(key.name, value_of(&child));
+                    } else if key.default.is_none() {
+                        *self.unknown.entry((kind, format!("attribute `{}`", shortened(key.name)))).or_default() += 1;
                     }
                     let has_inner = child.children().any(|inner| inner.is_element());
                     if has_inner && is_known(kind, key.name) {
@@ -119,13 +138,8 @@ impl<'a> Attributes<'a> {
                 }
             }
         }
-        for key in self.keys.values().filter(|key| key.of == kind || key.of == "all") {
-            if let Some(default) = key.default {
-                values.entry(key.name).or_insert(default);
-            }
-        }
-        for name in values.keys().filter(|name| !is_known(kind, name)) {
-            *self.unknown.entry((kind, format!("attribute `{}`", shortened(name)))).or_default() += 1;
+        for (name, default) in self.defaults.get(kind).into_iter().flatten() {
+            values.entry(name).or_insert(default);
         }
         self.note_unknown(element, kind, own);
         Ok(values)
@@ -141,7 +155,13 @@ impl<'a> Attributes<'a> {
     }
 
     /// Adds notes about what has no effect.
-    pub(super) fn describe(&self, notes: &mut Notes) {
+    pub(super) fn describe(mut self, notes: &mut Notes) {
+        for (kind, name) in self.unknown_defaults {
+            let count = self.elements.get(kind).copied().unwrap_or(0);
+            if count > 0 {
+                *self.unknown.entry((kind, format!("attribute `{}`", shortened(name)))).or_default() += count;
+            }
+        }
         for ((kind, what), &count) in self.unknown.iter().take(MOST_UNKNOWN) {
             let [one, several] = match *kind {
                 "node" => ["vertex", "vertices"],

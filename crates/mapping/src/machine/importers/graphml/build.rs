@@ -16,7 +16,7 @@ const MOST_RATES: usize = 8;
 
 /// What a vertex stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     /// Router, with its place among the routers of the file.
     Router(usize),
     /// Node, with its place among the vertices that are nodes.
@@ -47,18 +47,14 @@ struct Edges<'a> {
 
 /// Creates the wiring of a graph.
 pub(super) fn wiring(graph: &Graph<'_, '_>) -> Result<Wiring, LocatedError> {
-    let parts = parts(graph)?;
+    let parts = &graph.parts;
     let of_kind = |is_router: bool| {
-        let chosen = graph.vertices.iter().zip(&parts);
+        let chosen = graph.vertices.iter().zip(parts);
         let chosen = chosen.filter(move |(_, part)| matches!(part, Part::Router(_)) == is_router);
         chosen.map(|(item, _)| item).collect::<Vec<_>>()
     };
     let (routers, nodes) = (of_kind(true), of_kind(false));
-    if routers.len() > MAX_FILE_ROUTERS as usize {
-        let message = format!("it has {} routers; up to {MAX_FILE_ROUTERS} are supported", routers.len());
-        return Err(LocatedError::new(message));
-    }
-    let edges = edges(graph, &parts, [routers.len(), nodes.len()])?;
+    let edges = edges(graph, nodes.len())?;
     let mut wiring = Wiring::default();
     let numbers = numbers(graph, &routers, &mut wiring)?;
     // Numbers of routers by their place in the file, and the other way round.
@@ -94,9 +90,9 @@ fn name<'a>(item: &Item<'a, '_>) -> &'a str {
     item.values.get("name").copied().or_else(|| item.element.attribute("id")).unwrap_or("")
 }
 
-fn parts(graph: &Graph<'_, '_>) -> Result<Vec<Part>, LocatedError> {
-    let mut counts = [0; 2];
-    let mut part = |item: &Item<'_, '_>| {
+impl Part {
+    /// Returns what a vertex stands for, given the numbers of routers and of nodes before it, which it counts.
+    pub(super) fn of(item: &Item<'_, '_>, counts: &mut [usize; 2]) -> Result<Self, LocatedError> {
         let is_node = match item.values.get("kind").copied().unwrap_or("router") {
             "router" => false,
             "node" => true,
@@ -105,20 +101,24 @@ fn parts(graph: &Graph<'_, '_>) -> Result<Vec<Part>, LocatedError> {
                 return Err(wrong(&item.element, message));
             }
         };
-        counts[usize::from(is_node)] += 1;
         let of_router = |name: &&&str| ["nodes", "level", "group"].contains(*name) || dimension(name).is_some();
-        match item.values.keys().find(of_router).filter(|_| is_node) {
-            Some(name) => Err(wrong(&item.element, format!("a node has no `{name}`: that is an attribute of routers"))),
-            None if is_node => Ok(Part::Node(counts[1] - 1)),
-            None => Ok(Part::Router(counts[0] - 1)),
+        if let Some(name) = item.values.keys().find(of_router).filter(|_| is_node) {
+            return Err(wrong(&item.element, format!("a node has no `{name}`: that is an attribute of routers")));
         }
-    };
-    graph.vertices.iter().map(&mut part).collect()
+        let (what, most) = if is_node { ("node", MAX_FILE_PORTS) } else { ("router", MAX_FILE_ROUTERS) };
+        let place = counts[usize::from(is_node)];
+        if place == most as usize {
+            let message = format!("this is one {what} more than {most}, the most that are supported");
+            return Err(wrong(&item.element, message));
+        }
+        counts[usize::from(is_node)] += 1;
+        Ok(if is_node { Self::Node(place) } else { Self::Router(place) })
+    }
 }
 
-/// Sorts the edges of a graph, given the numbers of routers and of vertices that are nodes.
-fn edges<'a>(graph: &Graph<'a, '_>, parts: &[Part], sizes: [usize; 2]) -> Result<Edges<'a>, LocatedError> {
-    let homes = vec![Home::default(); sizes[1]];
+/// Sorts the edges of a graph, given the number of vertices that are nodes.
+fn edges<'a>(graph: &Graph<'a, '_>, nodes: usize) -> Result<Edges<'a>, LocatedError> {
+    let homes = vec![Home::default(); nodes];
     let mut edges =
         Edges { homes, wires: Vec::new(), channels: BTreeMap::new(), bandwidths: BTreeMap::new(), others: 0 };
     let mut total = 0;
@@ -129,7 +129,7 @@ fn edges<'a>(graph: &Graph<'a, '_>, parts: &[Part], sizes: [usize; 2]) -> Result
             let vertex = graph.by_id.get(id).ok_or_else(|| {
                 wrong(&item.element, format!("`{attribute}` is `{}`, which is no vertex", shortened(id)))
             })?;
-            Ok(parts[*vertex])
+            Ok(graph.parts[*vertex])
         };
         let ends = [end("source")?, end("target")?];
         let is_directed = match item.element.attribute("directed") {
@@ -271,6 +271,13 @@ fn numbers(graph: &Graph<'_, '_>, routers: &[&Item<'_, '_>], wiring: &mut Wiring
     }
     let mut numbers = vec![0; routers.len()];
     (0..).zip(&order).for_each(|(number, &router)| numbers[router] = number);
+    let by = if places.is_some() { "by their coordinates" } else { "group by group" };
+    if let Some((number, &router)) = order.iter().enumerate().find(|&(number, &router)| number != router) {
+        wiring.notes.add(format!(
+            "routers are numbered {by}: router {number} is `{}`, which has the number {router} in the file",
+            shortened(name(routers[router]))
+        ));
+    }
     for (kind, labels) in [("level", levels), ("group", groups)] {
         for (router, label) in labels.iter().flatten().enumerate() {
             // Writing to a string cannot fail.
@@ -293,6 +300,13 @@ fn sizes(graph: &Graph<'_, '_>, lines: &mut String) -> Result<Option<Vec<u64>>, 
             return Err(wrong(&graph.whole.element, message));
         }
     };
+    // A line has more words and comments than these values may have.
+    for text in [Some(text), value("wrap")].into_iter().flatten() {
+        if text.contains(|c: char| c.is_whitespace() || "#,=".contains(c)) {
+            let message = format!("`{}` are no sizes or wraps of a grid, such as `4x4` and `1x0`", shortened(text));
+            return Err(wrong(&graph.whole.element, message));
+        }
+    }
     check_line(&line).map_err(|problem| wrong(&graph.whole.element, problem))?;
     lines.push_str(&line);
     lines.push('\n');
@@ -362,6 +376,9 @@ fn add_nodes(
     // Places in the file break ties: the sort is stable.
     let is_renumbered = !wiring.properties.is_empty();
     found.sort_by_key(|(start, node)| (if is_renumbered { node.router } else { 0 }, *start));
+    if !found.is_sorted_by_key(|(start, _)| *start) {
+        wiring.notes.add("nodes are numbered router by router, in another order than in the file");
+    }
     wiring.nodes.extend(found.into_iter().map(|(_, node)| node));
     Ok(())
 }

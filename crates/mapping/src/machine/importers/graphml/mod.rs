@@ -30,6 +30,7 @@ use roxmltree::Node as Element;
 use units::LocatedError;
 
 use self::attributes::{Attributes, Values};
+use self::build::Part;
 use super::Wiring;
 use super::xml::{self, wrong};
 
@@ -51,6 +52,8 @@ struct Item<'a, 'd> {
 struct Graph<'a, 'd> {
     whole: Item<'a, 'd>,
     vertices: Vec<Item<'a, 'd>>,
+    /// What each vertex stands for.
+    parts: Vec<Part>,
     edges: Vec<Item<'a, 'd>>,
     /// Vertex by its `id`.
     by_id: BTreeMap<&'a str, usize>,
@@ -88,7 +91,9 @@ impl<'a, 'd> Graph<'a, 'd> {
         };
         let values = attributes.of(&graph, "graph", &["id", "edgedefault"])?;
         let whole = Item { element: graph, values };
-        let mut read = Self { whole, vertices: Vec::new(), edges: Vec::new(), by_id: BTreeMap::new(), is_directed };
+        let (vertices, parts, edges) = (Vec::new(), Vec::new(), Vec::new());
+        let mut read = Self { whole, vertices, parts, edges, by_id: BTreeMap::new(), is_directed };
+        let mut counts = [0; 2];
         for element in graph.children().filter(Element::is_element) {
             match element.tag_name().name() {
                 "node" => {
@@ -97,7 +102,9 @@ impl<'a, 'd> Graph<'a, 'd> {
                     if read.by_id.insert(id, read.vertices.len()).is_some() {
                         return Err(wrong(&element, format!("the vertex `{}` is there twice", units::shortened(id))));
                     }
-                    read.vertices.push(Item { element, values });
+                    let vertex = Item { element, values };
+                    read.parts.push(Part::of(&vertex, &mut counts)?);
+                    read.vertices.push(vertex);
                 }
                 "edge" => {
                     let values = attributes.of(&element, "edge", &["id", "source", "target", "directed"])?;
