@@ -27,7 +27,7 @@ pub const MAX_FILE: usize = input::EXPERIMENT.most_bytes as usize;
 /// Maximum number of files of an experiment.
 const MAX_FILES: usize = 64;
 
-/// Prefix that marks the name of a graph's file.
+/// Prefix that marks the name of a file: of a graph, or of a topology.
 const FILE_PREFIX: &str = "file:";
 
 /// Reads a file's text and the files that it includes, relative to `folder`, as one table. The texts of the included
@@ -187,6 +187,8 @@ fn rebase_node(key: &str, node: &mut Node, by: &Rebase<'_>) {
         Value::Table(table) => rebase(table, by),
         Value::List(items) => items.iter_mut().for_each(|item| rebase_node(key, item, by)),
         Value::Text(text) if by.file_keys.contains(&last) => *text = by.path(last, text),
+        // An option or a file on the way has made the short name of a file the kind of a table.
+        Value::Text(text) if last == "kind" && text.starts_with(FILE_PREFIX) => *text = by.path(last, text),
         _ => {}
     }
 }

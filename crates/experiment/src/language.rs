@@ -14,7 +14,8 @@ use crate::{machine, nic_presets, searched};
 pub type Point = config::Point<ExperimentSpec>;
 
 /// Keys whose values may name files.
-pub const FILE_KEYS: [&str; 7] = ["path", "file", "graph", "next_graphs", "selection", "groups", "switches"];
+pub const FILE_KEYS: [&str; 8] =
+    ["path", "file", "graph", "next_graphs", "selection", "groups", "switches", "topology"];
 
 /// Facts that rules beside keys name.
 const FACTS: [Fact<ExperimentSpec>; 4] = [
@@ -87,19 +88,28 @@ pub fn reference() -> Vec<SectionDoc> {
     config::reference(ExperimentLanguage::shape())
 }
 
-/// Writes a topology that is given by its short name, such as `torus:4x4`, as its table.
+/// Writes a topology that is given by its short name, such as `torus:4x4`, as its table. Options and sweeps that set a
+/// key of the topology make the name the `kind` of a table; these keys override those of the name.
 fn spell_topology(root: &mut Table) -> Result<(), Fault> {
     let Some(entry) = root.entries.iter_mut().find(|entry| entry.key == "topology") else { return Ok(()) };
     let place = entry.node.place;
     // A kind without settings is no short name: the check of the section names the keys that it requires.
-    let Some(text) = entry.node.as_text().filter(|text| text.contains(':')) else { return Ok(()) };
+    let name = match &entry.node.value {
+        Value::Table(table) => table.get("kind").and_then(|kind| kind.node.as_text()),
+        _ => entry.node.as_text(),
+    };
+    let Some(text) = name.filter(|name| name.contains(':')) else { return Ok(()) };
     let wrong = |path: String, message: String| Fault { path, message, written: String::new(), allowed: Vec::new() };
     let spec = text.parse::<NetworkSpec>().map_err(|error| {
         let path = if error.key == "kind" { "topology".to_owned() } else { format!("topology.{}", error.key) };
         wrong(path, error.message)
     })?;
     let json = serde_json::to_value(&spec).map_err(|error| wrong("topology".to_owned(), error.to_string()))?;
-    entry.node = Node::from_json(&json, place);
+    let written = std::mem::replace(&mut entry.node, Node::from_json(&json, place));
+    if let (Some(table), Value::Table(mut over)) = (entry.node.as_table(), written.value) {
+        over.remove("kind");
+        table.overlay(over);
+    }
     Ok(())
 }
 

@@ -114,6 +114,21 @@ fn paths_start_from_the_folder_of_the_file_that_names_them() {
     let swept = read(&folder, &[]).unwrap();
     let paths: Vec<_> = swept.points().iter().map(|point| point.keys[0].1.clone()).collect();
     assert_eq!(json!(paths), json!(["one/two/a.edges", "/b.edges"]));
+    // Short names of files, in a sweep too, and where a file on the way sets another key.
+    let short =
+        BASE.replace("[topology]\nkind = \"fat-tree\"\nk = 4\nn = 2\n", "topology = \"file:a.edges,recognise=grid\"\n");
+    for (mid, sweep, expected) in [
+        ("", "", "one/two/a.edges"),
+        ("topology.planes = 2\n", "", "one/two/a.edges"),
+        ("", "[sweep]\ntopology = [\"file:b.edges,recognise=grid\"]\n", "one/two/b.edges"),
+    ] {
+        fs::write(folder.join("one/mid.toml"), format!("include = \"two/base.toml\"\n{mid}")).unwrap();
+        fs::write(folder.join("one/two/base.toml"), format!("{short}{sweep}")).unwrap();
+        let experiment = read(&folder, &[]).unwrap();
+        let TopologySpec::File(spec) = &experiment.points()[0].spec.topology.topology else { panic!("a file") };
+        assert_eq!(spec.path.to_str(), Some(expected), "{mid}{sweep}");
+        assert!(spec.recognise.is_some());
+    }
 }
 
 #[test]

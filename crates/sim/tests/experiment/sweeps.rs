@@ -82,6 +82,29 @@ fn topologies_may_be_swept_by_their_short_names() {
 }
 
 #[test]
+fn keys_override_those_of_a_short_name() {
+    // Would catch a name that is taken for a kind as soon as an option or a sweep sets another key of the topology, and a
+    // key of the name that wins.
+    let short = BASE.replace("[topology]\nkind = \"fat-tree\"\nk = 4\nn = 2\n", "topology = \"torus:4x4,planes=3\"\n");
+    let has = |experiment: &Experiment, index: usize, line: &str| {
+        let resolved = experiment.resolved(&experiment.points()[index]);
+        assert!(resolved.contains(line) && resolved.contains("kind = \"torus\""), "{line}: {resolved}");
+    };
+    let set = load_with(&short, &[("topology.planes", "2"), ("topology.nodes_per_router", "3")]).unwrap();
+    ["dims = [4, 4]", "planes = 2", "nodes_per_router = 3"].iter().for_each(|line| has(&set, 0, line));
+    let swept = load(&format!("{short}\n[sweep]\n\"topology.planes\" = [1, 2]\n")).unwrap();
+    has(&swept, 1, "planes = 2");
+    assert_eq!(json!(values(&swept, "topology.planes")), json!([1, 2]));
+    let names =
+        load_with(&format!("{BASE}\n[sweep]\ntopology = [\"torus:4x4\", \"torus:8x4\"]"), &[("topology.planes", "2")]);
+    let names = names.unwrap();
+    ["dims = [4, 4]", "dims = [8, 4]"].iter().enumerate().for_each(|(index, line)| has(&names, index, line));
+    (0..2).for_each(|index| has(&names, index, "planes = 2"));
+    let error = load_with(&short, &[("topology.plans", "2")]).unwrap_err();
+    assert_eq!(error.key, "topology.plans");
+}
+
+#[test]
 fn an_option_settles_what_the_file_sweeps() {
     let text = format!("{BASE}\n[sweep]\n\"workload.load\" = [0.1, 0.2]\n");
     assert_eq!(load_with(&text, &[("workload.load", "0.3")]).unwrap().points().len(), 1);
