@@ -307,6 +307,18 @@ def test_the_resolved_experiment_runs_where_its_files_are_gone(
     assert measured(ct.Results.read(tmp_path / "again")) == whole
 
 
+def test_files_in_short_names_of_topologies_are_copied(tmp_path: Path) -> None:
+    """Catches a network whose file stays behind, and settings that are lost or taken for a part of the path."""
+    (tmp_path / "ring.edges").write_text("link 0 1\nnode 0\nnode 1\n", encoding="utf-8")
+    found = inputs.Inputs(tmp_path)
+    names = ["file:ring.edges", "file:ring.edges,recognise=levels", "file:ring.edges,planes=2", "torus:4x4"]
+    renamed = found.renamed({"topology": names[1], "sweep": {"topology": names}})
+    (copy,) = found.copies
+    due = [name.replace("ring.edges", copy) for name in names]
+    assert renamed == {"topology": due[1], "sweep": {"topology": due}}
+    assert found.renamed({"topology": {"kind": names[0], "planes": 2}}) == {"topology": {"kind": due[0], "planes": 2}}
+
+
 def test_every_key_that_names_a_file_is_known() -> None:
     """Catches a new key whose file would not be copied beside the results."""
     keys = [key for section in json.loads(_core.reference()) for key in section["keys"]]

@@ -113,6 +113,15 @@ def test_a_graph_is_the_network_that_wrote_it(shape: str, tmp_path: Path) -> Non
         assert (made.coordinate_names == own.coordinate_names) is not is_listed
 
 
+@pytest.mark.parametrize("shape", ["torus:4x3,wires.dim0=2", "mesh:3x3,wires.dim1=2", "hyperx:3x3,wires.dim0=2"])
+def test_a_graph_of_other_wires_states_no_grid(shape: str) -> None:
+    """Catches sizes of a grid that `from_networkx` refuses, as the wires are not those of the family."""
+    own = ct.Topology(shape)
+    made = ct.Topology.from_networkx(own.to_networkx())
+    wires, due = (sorted((one, other) for one, other, _ in part.channels()) for part in (made, own))
+    assert wires == due
+
+
 def test_graphs_of_igraph_are_machines() -> None:
     """Expected: a ring of four routers with 1, 2, 0 and 1 nodes, by objects like those of igraph."""
     attributes = [{"name": name, "nodes": nodes} for name, nodes in zip("abcd", (1, 2, 0, 1), strict=True)]
@@ -120,6 +129,10 @@ def test_graphs_of_igraph_are_machines() -> None:
     edges = [SimpleNamespace(tuple=(number, (number + 1) % 4), attributes=dict) for number in range(4)]
     graph = SimpleNamespace(vs=vertices, es=edges, attributes=list, is_directed=lambda: False)
     machine = ct.Machine.from_igraph(graph)
+    # In igraph every vertex has every attribute: None where it is not given. Catches a None that stands for a number.
+    for own in attributes:
+        own.update(kind=None, level=None, nodes=None if own["name"] == "c" else own["nodes"])
+    assert ct.Machine.from_igraph(graph, nodes_per_router=3).node_names()[3:6] == ["c.0", "c.1", "c.2"]
     assert machine.node_names() == ["a.0", "b.0", "b.1", "d.0"]
     assert machine.distance(0, [1, 2, 3]).tolist() == [1, 2, 1]
     with pytest.raises(ct.ExperimentError, match="is no graph of igraph"):

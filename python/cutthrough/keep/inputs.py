@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ FILE_KEYS = frozenset(_core.FILE_KEYS)
 FOLDER = "inputs"
 #: The optional prefix of the name of a graph's file.
 PREFIX = "file:"
+#: Start of the settings after the path in the short name of a topology.
+SETTINGS = re.compile(r",(?:recognise=|planes=|wires\.)")
 
 
 @dataclass
@@ -72,12 +75,15 @@ class Inputs:
         if isinstance(value, list):
             return [self._replaced(item, key, change) for item in value]
         # The path of a swept key ends with the key.
-        if not (isinstance(value, str) and key.rpartition(".")[2] in FILE_KEYS):
+        name = key.rpartition(".")[2]
+        if not (isinstance(value, str) and (name in FILE_KEYS or (name == "kind" and value.startswith(PREFIX)))):
             return value
         prefix = PREFIX if value.startswith(PREFIX) and not (self.base / value).is_file() else ""
-        text = value.removeprefix(prefix)
+        text, settings = value.removeprefix(prefix), ""
+        if prefix and (found := SETTINGS.search(text)) and not (self.base / text).is_file():
+            text, settings = text[: found.start()], text[found.start() :]
         path = self.base / text
-        return prefix + change(path, text) if path.is_file() else value
+        return prefix + change(path, text) + settings if path.is_file() else value
 
     def _copied(self, path: Path, _text: str) -> str:
         """Returns the path of a file's copy. Copies of files that are read together share a folder and a hash."""

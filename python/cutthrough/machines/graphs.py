@@ -24,8 +24,8 @@ def of_networkx(graph: Any, nodes_per_router: int | None) -> str:
         ExperimentError: The object is no such graph.
     """
     try:
-        vertices = [(name, dict(data)) for name, data in graph.nodes(data=True)]
-        edges = [(ends[0], ends[1], dict(data)) for *ends, data in graph.edges(data=True)]
+        vertices = [(name, _given(data)) for name, data in graph.nodes(data=True)]
+        edges = [(ends[0], ends[1], _given(data)) for *ends, data in graph.edges(data=True)]
         attributes, directed = dict(graph.graph), bool(graph.is_directed())
     except (AttributeError, TypeError, ValueError):
         raise refuse_argument("graph", f"{graph!r:.60} is no graph of networkx") from None
@@ -39,13 +39,18 @@ def of_igraph(graph: Any, nodes_per_router: int | None) -> str:
         ExperimentError: The object is no such graph.
     """
     try:
-        vertices = [(vertex.index, dict(vertex.attributes())) for vertex in graph.vs]
-        edges = [(*edge.tuple, dict(edge.attributes())) for edge in graph.es]
+        vertices = [(vertex.index, _given(vertex.attributes())) for vertex in graph.vs]
+        edges = [(*edge.tuple, _given(edge.attributes())) for edge in graph.es]
         attributes = {name: graph[name] for name in graph.attributes()}
         directed = bool(graph.is_directed())
     except (AttributeError, TypeError, ValueError):
         raise refuse_argument("graph", f"{graph!r:.60} is no graph of igraph") from None
     return _graphml(attributes, _with_nodes(vertices, nodes_per_router), edges, directed=directed)
+
+
+def _given(data: Any) -> dict[str, Any]:
+    """Returns the attributes that an element has: igraph gives None for those of other elements only."""
+    return {name: value for name, value in dict(data).items() if value is not None}
 
 
 def _with_nodes(

@@ -291,7 +291,7 @@ class Topology(NetworkObject):
 
         Vertices are `"r0"`, `"r1"`, ... for routers and `"n0"`, ... for nodes, with `kind` and `id`. Routers have their
         coordinates by name too. Edges have `class` and, where it is known, `bandwidth_bit_per_s`. The graph has `grid`
-        and `wrap` of a torus or a mesh, and `cliques` of a HyperX, so that `from_networkx` gives the machine again.
+        and `wrap` of a torus or a mesh, and `cliques` of a HyperX, unless the table `wires` has other numbers of wires.
 
         Args:
             link: The table of `[link]`, as in `edges`.
@@ -322,6 +322,9 @@ class Topology(NetworkObject):
         """Returns the sizes and wraps of a grid, as GraphML has them."""
         table = self.topology or {}
         kind, sizes = table.get("kind"), "x".join(str(size) for size in table.get("dims", ()))
+        # With other wires the reader would refuse the sizes. Only a list of HyperX is a part of the family.
+        if self.planes > 1 or isinstance(table.get("wires"), Mapping):
+            return {}
         if kind == "hyperx":
             return {"cliques": sizes}
         if kind not in ("torus", "mesh") or table.get("twist"):
