@@ -191,6 +191,11 @@ impl RouterSets {
         self.all.path_of(class, key)
     }
 
+    /// Returns the path of the key that gives a value of the routers of a set: that of its first class.
+    pub fn path_in(&self, set: usize, key: &str) -> String {
+        self.all.path_of(self.sets.get(set).map_or("", |(class, _)| class), key)
+    }
+
     /// Iterates over the sets: the name of the first class of each, and its keys.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &RouterSpec)> {
         self.sets.iter().map(|(name, keys)| (name.as_str(), keys))

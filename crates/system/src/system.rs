@@ -247,10 +247,11 @@ impl System {
         self.jobs.iter().map(|job| job.workload.demand().load).fold(0.0, f64::max)
     }
 
-    /// Returns the place of head-of-line blocking. None unless routers have FIFOs with one virtual channel for each
-    /// class of packets.
+    /// Returns the place of head-of-line blocking. None unless routers, if only those of one class, have FIFOs with one
+    /// virtual channel for each class of packets.
     pub fn head_of_line(&self) -> Option<HeadOfLine> {
-        let blocked = self.spec.router.head_of_line()?;
+        let mut sets = self.network.plan.router_sets().iter();
+        let blocked = sets.find_map(|(_, keys)| keys.head_of_line())?;
         let (plan, classes) = (&self.network.plan, self.network.topology.class_names().len() as u8);
         let mut between = (2..classes.max(3)).map(|class| ChannelClass(if classes > 2 { class } else { 0 }));
         between.any(|class| plan.vcs_per_class_on(class) <= 1).then_some(blocked)

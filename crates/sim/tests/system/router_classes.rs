@@ -192,6 +192,29 @@ fn credits_of_a_class_bound_what_its_channels_carry() {
         assert_eq!(of_credits.is_empty(), bound == 1.0, "{of_credits:?}");
         assert!(of_credits.iter().all(|text| text.contains(&format!("of {class} routers"))), "{of_credits:?}");
         assert!(!of_credits.iter().any(|text| text.contains(other)), "{of_credits:?}");
+        // The key that gives the depth.
+        let key = if classes.contains("buffer") { format!("(`router.{class}.buffer`)") } else { String::new() };
+        assert!(of_credits.iter().all(|text| text.contains(&key)), "{of_credits:?}");
+    }
+}
+
+#[test]
+fn head_of_line_blocking_is_that_of_each_class() {
+    // Would catch a warning although the crossbars of both classes are fast enough, and silence where those of one are not.
+    let warns = |router: &str| {
+        let text = busy(&format!("kind = \"input-output-queued\", vcs = 1{router}"));
+        let found = check(&build_by_default(&text).unwrap()).unwrap().warnings;
+        found.iter().any(|warning| warning.kind == "head-of-line")
+    };
+    let class = |name: &str, speedup: u8| format!(", {name} = {{ speedup = {speedup} }}");
+    for (router, expected) in [
+        (", speedup = 1".to_owned(), true),
+        (format!(", speedup = 1{}{}", class("leaf", 2), class("spine", 2)), false),
+        (format!(", speedup = 1{}", class("leaf", 2)), true),
+        (format!(", speedup = 2{}", class("spine", 1)), true),
+        (", speedup = 2".to_owned(), false),
+    ] {
+        assert_eq!(warns(&router), expected, "{router}");
     }
 }
 
