@@ -78,8 +78,8 @@ macro_rules! choosing_spec {
             /// Whether packets avoid waypoints in their destination's group. Without groups: at their destination's
             /// router.
             pub exclude_destination_group: bool,
-            /// Routing of packets that stay within their group: directly, or with the choice of a detour. Dragonflies
-            /// only.
+            /// Routing of packets that stay within their group: directly, or with the choice of a detour. Dragonflies,
+            /// and other groups with `detour` = "group".
             pub intra_group: IntraGroup,
             $($(#[$extra_doc])* pub $extra: $type,)*
         }
@@ -213,22 +213,23 @@ struct Choosing<D> {
 }
 
 impl UgalLSpec {
-    /// Builds the routing on a topology: as a dragonfly, if it has groups.
+    /// Builds the routing on a topology: as a dragonfly, if it has groups with closed forms.
     ///
     /// # Errors
-    /// If a table would be larger than 1 GiB. Without groups: if a key speaks of groups, if routers cannot reach one
-    /// another, or if more than 64 classes of virtual channels were needed.
+    /// If a table would be larger than 1 GiB. Without closed forms: if a key speaks of groups that the topology or `detour`
+    /// does not have, if routers cannot reach one another, or if more than 64 classes of virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         Options { queues: self.queues, ..self.options() }.build("ugal-l", Sight::Router, topology)
     }
 }
 
 impl UgalGSpec {
-    /// Builds the routing on a topology: as a dragonfly, if it has groups.
+    /// Builds the routing on a topology: as a dragonfly, if it has groups with closed forms.
     ///
     /// # Errors
-    /// If `refresh` is 0, or if a table would be larger than 1 GiB. Without groups: if a key speaks of groups, if
-    /// routers cannot reach one another, or if more than 64 classes of virtual channels were needed.
+    /// If `refresh` is 0, or if a table would be larger than 1 GiB. Without closed forms: if a key speaks of groups that
+    /// the topology or `detour` does not have, if routers cannot reach one another, or if more than 64 classes of virtual
+    /// channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         if self.refresh.0 == 0 {
             return Err(KeyError::new("refresh", "`refresh` must be longer than 0"));
@@ -238,11 +239,11 @@ impl UgalGSpec {
 }
 
 impl ParSpec {
-    /// Builds the routing on a topology: as a dragonfly, if it has groups.
+    /// Builds the routing on a topology: as a dragonfly, if it has groups with closed forms.
     ///
     /// # Errors
-    /// If a table would be larger than 1 GiB. Without groups: if a key speaks of groups, if routers cannot reach one
-    /// another, or if more than 64 classes of virtual channels were needed.
+    /// If a table would be larger than 1 GiB. Without closed forms: if a key speaks of groups that the topology or `detour`
+    /// does not have, if routers cannot reach one another, or if more than 64 classes of virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         Options { queues: self.queues, ..self.options() }.build("par", Sight::Progressive, topology)
     }

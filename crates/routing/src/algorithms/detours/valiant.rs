@@ -141,11 +141,11 @@ impl ValiantGroupSpec {
 }
 
 impl ValiantNodeSpec {
-    /// Builds the routing on a topology: as a dragonfly, if it has groups.
+    /// Builds the routing on a topology: as a dragonfly, if it has groups with closed forms.
     ///
     /// # Errors
-    /// If a table would be larger than 1 GiB. Without groups: if a key speaks of groups, if routers cannot reach one
-    /// another, or if more than 64 classes of virtual channels were needed.
+    /// If a table would be larger than 1 GiB. Without closed forms: if `intra_group` is not minimal, if routers cannot
+    /// reach one another, or if more than 64 classes of virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         let (kind, rule) = ("valiant-node", Rule::from(self));
         if let Some(groups) = topology.views().groups {
