@@ -81,6 +81,7 @@ fn fast_link(system: &System) -> Option<Warning> {
 
 /// Warns of each class of channels whose credits do not cover the round trip.
 fn credits(system: &System) -> Vec<Warning> {
+    const KEY: &str = "router.buffer";
     let (plan, names) = (&system.network.plan, system.network.topology.class_names());
     let packet = system.network.packet;
     let of = |(class, name, set): (ChannelClass, &str, usize)| {
@@ -91,11 +92,13 @@ fn credits(system: &System) -> Vec<Warning> {
         let packets = u64::from(depth / packet) * vcs;
         // The buffer needs a whole number of packets; the percentage is of the time.
         let needed = round_trip.div_ceil(full).div_ceil(vcs.max(1)) * u64::from(packet);
+        let path = plan.router_sets().path_in(set, "buffer");
+        let written = if path == KEY { String::new() } else { format!(" (`{path}`)") };
         (class != ChannelClass::EJECTION && packets * full < round_trip).then(|| Warning {
             kind: "credits",
-            key: "router.buffer",
+            key: KEY,
             message: format!(
-                "a buffer{} of {} covers {:.1} % of the credit round trip of {name} channels, and a flow gets no more of their \
+                "a buffer{} of {}{written} covers {:.1} % of the credit round trip of {name} channels, and a flow gets no more of their \
                  bandwidth; {} cover all of it",
                 plan.router_sets().label(set),
                 Bytes(u64::from(depth)),
@@ -155,25 +158,26 @@ fn shortest_only(system: &System) -> Option<Warning> {
     })
 }
 
-/// Warns of a default routing that is not the family's: the wires of a tree or a dragonfly are other ones.
+/// Warns of a default routing that is not the family's: the wires of a tree, a dragonfly or a grid are other ones.
 fn other_default(system: &System) -> Option<Warning> {
     let topology = &*system.network.topology;
     let topology = topology.views().planes.map_or(topology, |(plane, _)| &**plane);
     let own = RoutingSpec::default_of(topology.kind());
-    let is_family = [View::Levels, View::Groups]
-        .into_iter()
-        .any(|view| TopologySpec::kinds_with(view).any(|kind| kind == topology.kind()));
+    let is_of = |view| TopologySpec::kinds_with(view).any(|kind| kind == topology.kind());
+    let is_family = [View::Levels, View::Groups, View::Grid, View::Cliques].into_iter().any(is_of);
     let is_silent = system.spec.routing.is_none() && is_family && !own.fits(topology);
     is_silent.then(|| {
         let routing = system.network.routing.kind();
         let better = if topology.views().has(Some(View::AnyGroups)) {
             "; `par` or `ugal-g` with `detour` = \"group\" spread uneven traffic over all groups"
-        } else {
+        } else if is_of(View::Levels) {
             "; `up-down` needs one class of virtual channels"
+        } else {
+            ""
         };
         Warning {
             kind: "default-routing",
-            key: "topology.kind",
+            key: if system.spec.topology.wires.is_empty() { "topology.group_sizes" } else { "topology.wires" },
             message: format!(
                 "`{}`, the default routing of a {}, does not fit the wires of this one (`wires`, `group_sizes`), whose default is \
                  `{routing}`{better}",

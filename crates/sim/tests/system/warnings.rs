@@ -66,7 +66,13 @@ fn another_default_routing_is_named() {
     let whole = r#"kind = "leaf-spine", leaves = 4, spines = 3, nodes_per_leaf = 2, wires = { up = 2 }"#;
     let unequal = r#"kind = "dragonfly", p = 1, h = 2, group_sizes = [1, 2, 3], global_wires = 1"#;
     let up_down = r#"routing = { kind = "up-down" }"#;
+    let torus = r#"kind = "torus", dims = [4, 4], wires = { dim0 = 2 }"#;
+    let mesh = r#"kind = "mesh", dims = [4, 4], planes = 2, wires = { dim1 = 2 }"#;
     for (topology, routing, expected) in [
+        (torus, "", Some("`dimension-order`, the default routing of a torus")),
+        (mesh, "", Some("`dimension-order`, the default routing of a mesh")),
+        (r#"kind = "torus", dims = [4, 4]"#, "", None),
+        (r#"kind = "hyperx", dims = [4, 4], wires = [2, 1]"#, "", None),
         (halved, "", Some("`up-down`")),
         (halved, up_down, None),
         (whole, "", None),
@@ -74,8 +80,10 @@ fn another_default_routing_is_named() {
         (unequal, up_down, None),
     ] {
         let found = of_kind(&experiment(topology, routing, "load = 0.1"), "default-routing");
-        assert_eq!(found.is_some(), expected.is_some(), "{topology}");
-        assert!(found.is_none_or(|warning| expected.is_some_and(|due| warning.message.contains(due))));
+        let key = if topology.contains("group_sizes") { "topology.group_sizes" } else { "topology.wires" };
+        assert_eq!(found.as_ref().map(|warning| warning.key), expected.map(|_| key), "{topology}");
+        let message = found.map(|warning| warning.message).unwrap_or_default();
+        assert!(message.contains(expected.unwrap_or("")), "{topology}: {message}");
     }
 }
 
