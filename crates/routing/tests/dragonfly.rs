@@ -212,3 +212,24 @@ fn a_snapshot_needs_a_period() {
     let error = RoutingSpec::UgalG(UgalGSpec { refresh: Time(0), ..UgalGSpec::default() }).build(&network).unwrap_err();
     assert_eq!(error.key, "refresh");
 }
+
+#[test]
+fn channels_to_a_group_are_equally_likely_for_any_wires_toward_them() {
+    // Two groups of 2 x 2 routers and three global wires: routers without one choose among the routers that have one.
+    // Would catch a choice among wires, which prefers the column of three wires: a load of 1.75.
+    let hottest = |group_wires| {
+        let spec = DragonflySpec {
+            group: GroupKind::FlattenedButterfly,
+            group_dims: Some([2, 2]),
+            group_wires: Some(group_wires),
+            global_wires: Some(3),
+            ..sized(1, 4, 1, 2)
+        };
+        let topology = network(&spec);
+        let routing = build(RoutingSpec::Minimal(MinimalSpec {}), &topology);
+        let loads = channel_loads(&topology, &*routing, &permutation(|src| (src + 4) % 8)).unwrap();
+        loads.class_summary(&topology).into_iter().find(|class| class.name == "global").unwrap().max
+    };
+    assert_near(hottest([1, 1]), 1.5);
+    assert_near(hottest([1, 3]), 1.5);
+}

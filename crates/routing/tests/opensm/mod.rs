@@ -87,6 +87,15 @@ fn ftree_takes_wires_within_a_level_where_they_are_shorter() {
     assert_eq!([1, 2, 3, 4, 5].map(to), [vec![0, 1], vec![0, 1, 2], vec![0, 6, 3], vec![0, 5, 4], vec![0, 5]]);
 }
 
+#[test]
+fn ftree_refuses_leaves_that_no_way_joins() {
+    // Leaves 0 and 1 are under router 4, leaves 2 and 3 under router 5, and a wire joins leaves 1 and 2: it is beside the
+    // climb from leaf 1, but not from leaf 0. Would catch a pair without a way that is found only when a packet needs it.
+    let text = "link 0 4\nlink 1 4\nlink 2 5\nlink 3 5\nlink 1 2\nnode 0\nnode 1\nnode 2\nnode 3";
+    let error = engine("ftree").build(&*network(text)).map(|_| ()).unwrap_err();
+    assert!(error.message.contains("router 3 has no way up and down to the nodes of router"), "{error}");
+}
+
 /// Returns `nue` on a number of lanes.
 fn nue(lanes: u8) -> RoutingSpec {
     spec(&format!("{{\"kind\": \"nue\", \"max_lanes\": {lanes}}}"))

@@ -66,6 +66,15 @@ fn packed(number: u32, port: PortId) -> u32 {
     number << 16 | u32::from(port.0)
 }
 
+/// Returns the least common multiple of two positive numbers, which are small.
+fn lcm(one: u64, other: u64) -> u64 {
+    let (mut divisor, mut rest) = (one, other);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    one.saturating_mul(other / divisor.max(1))
+}
+
 /// Nearest paths from a router out of its group to another.
 #[derive(Clone, Copy, Debug)]
 struct Exit {
@@ -179,12 +188,22 @@ impl DirectPaths {
         let distance = |&(exit, _): &(u32, PortId)| self.topology.group().distance(number, exit);
         let least = globals.iter().map(distance).min().unwrap_or(0);
         let near = globals.iter().filter(|global| distance(global) == least);
-        // A router with two channels to the group counts twice: all channels are equally likely.
-        let ports = near.flat_map(|&(exit, port)| {
-            // Parallel local wires have consecutive ports.
-            let local = || self.parallel(self.local_port(number, exit));
-            let (first, count) = if exit == number { (port, 1) } else { local() };
-            (first.0..first.0 + count).map(PortId)
+        // Parallel local wires have consecutive ports.
+        let ranges: Vec<(PortId, u16)> = near
+            .map(|&(exit, port)| match exit == number {
+                true => (port, 1),
+                false => self.parallel(self.local_port(number, exit)),
+            })
+            .collect();
+        // A router with two channels to the group counts twice: all channels are equally likely, whatever the numbers of
+        // wires toward them. So each has as many entries, the least common multiple of these numbers.
+        let each = ranges.iter().fold(1, |each, &(_, wires)| lcm(each, u64::from(wires)));
+        if each.saturating_mul(ranges.len() as u64) > u64::from(u16::MAX) {
+            return None;
+        }
+        let ports = ranges.iter().flat_map(|&(first, wires)| {
+            let entries = (0..wires).flat_map(move |wire| std::iter::repeat_n(wire, each as usize / usize::from(wires)));
+            entries.map(move |wire| PortId(first.0 + wire))
         });
         let ports: Vec<PortId> = ports.collect();
         self.farthest_exit = self.farthest_exit.max(least);

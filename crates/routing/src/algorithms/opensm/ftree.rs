@@ -10,9 +10,9 @@
 //!
 //! Wires within a level are taken by the routers beside the climb, before those above and below, as a way to the climb.
 //! A shorter way replaces a longer one. These ways can form cycles, which the check for deadlock finds. Of 60 random
-//! trees with such wires, 44 have the entries of OpenSM. In the others OpenSM takes the nodes in another order, and may
-//! leave one without any way; here all have one. Nearly all of these have several nodes on leaves that are wired to one
-//! another. Ways of more than `MAX_HOPS` hops are left out.
+//! trees with such wires, 44 have the entries of OpenSM. In the others OpenSM takes the nodes in another order. Nearly
+//! all of these have several nodes on leaves that are wired to one another. Ways of more than `MAX_HOPS` hops are left
+//! out. OpenSM may leave a leaf without any way to a node; such a network is refused here, with both leaves.
 //!
 //! OpenSM refuses trees whose routers of one level have different numbers of parents, children or wires to one of them,
 //! and trees of fewer than 2 or more than 8 levels.
@@ -39,8 +39,8 @@ impl FtreeSpec {
     /// Builds the routing on a topology.
     ///
     /// # Errors
-    /// If the topology is no fat-tree of 2 to 8 levels, if routers cannot reach one another, or if the table would have
-    /// more than 2^28 entries.
+    /// If the topology is no fat-tree of 2 to 8 levels, if routers cannot reach one another, if a leaf has no way to a node,
+    /// or if the table would have more than 2^28 entries.
     pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + use<>, KeyError> {
         let subnet = Subnet::new(topology, "ftree")?;
         subnet.check_connected()?;
@@ -51,6 +51,9 @@ impl FtreeSpec {
             tree.hops.fill(UNREACHED);
             tree.hops[leaf.index()] = 0;
             tree.climb(leaf, node, true);
+            if let Some(&cut) = leaves.iter().find(|&&from| from != leaf && *tree.output(from, node) == NO_PORT) {
+                return Err(no_tree(&format!("router {cut} has no way up and down to the nodes of router {leaf}")));
+            }
         }
         Forwarding { ports: tree.ports, lanes: Vec::new() }.build("ftree", topology)
     }
