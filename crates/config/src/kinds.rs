@@ -8,32 +8,40 @@ use super::tree::{Entry, Node, Table, Value};
 /// Writes the kinds of the tables that have none: the default kind if it has all keys of the table, or else the only
 /// kind that has them.
 pub(crate) fn fill(shape: &TableShape, written: &mut Table) {
-    for key in &shape.keys {
-        let Some(entry) = written.entries.iter_mut().find(|entry| entry.key == key.name) else { continue };
-        if let (Shape::List(list), Value::List(items)) = (&key.shape, &mut entry.node.value)
-            && let Shape::Table(shape) = &*list.items
-        {
-            items.iter_mut().filter_map(Node::as_table).for_each(|inner| fill(shape, inner));
-            continue;
-        }
-        let Value::Table(inner) = &mut entry.node.value else { continue };
-        match inner_shape(&key.shape) {
-            Some(Inner::Table(shape)) => fill(shape, inner),
-            Some(Inner::Choice(choice)) => {
-                if let (None, Some(kind)) =
-                    (inner.get(&choice.tag), only_fitting(choice, inner).or_else(|| default_kind(key, choice)))
-                {
-                    let node = Node { place: entry.node.place, value: Value::Text(kind.to_owned()) };
-                    inner.entries.push(Entry { key: choice.tag.clone(), key_place: entry.key_place, node });
-                }
-                let named = inner.get(&choice.tag).and_then(|entry| entry.node.as_text());
-                let own = choice.kinds.iter().find(|own| named.is_some_and(|named| own.name.is(named)));
-                if let Some(own) = own {
-                    fill(&own.table, inner);
-                }
+    shape.keys.iter().for_each(|key| fill_key(key, written));
+}
+
+/// Writes the kinds of one section's tables that have none, as all get them later. This is for languages in which other
+/// sections depend on the kind.
+pub fn fill_section(shape: &TableShape, section: &str, written: &mut Table) {
+    shape.keys.iter().filter(|key| key.name == section).for_each(|key| fill_key(key, written));
+}
+
+fn fill_key(key: &Key, written: &mut Table) {
+    let Some(entry) = written.entries.iter_mut().find(|entry| entry.key == key.name) else { return };
+    if let (Shape::List(list), Value::List(items)) = (&key.shape, &mut entry.node.value)
+        && let Shape::Table(shape) = &*list.items
+    {
+        items.iter_mut().filter_map(Node::as_table).for_each(|inner| fill(shape, inner));
+        return;
+    }
+    let Value::Table(inner) = &mut entry.node.value else { return };
+    match inner_shape(&key.shape) {
+        Some(Inner::Table(shape)) => fill(shape, inner),
+        Some(Inner::Choice(choice)) => {
+            if let (None, Some(kind)) =
+                (inner.get(&choice.tag), only_fitting(choice, inner).or_else(|| default_kind(key, choice)))
+            {
+                let node = Node { place: entry.node.place, value: Value::Text(kind.to_owned()) };
+                inner.entries.push(Entry { key: choice.tag.clone(), key_place: entry.key_place, node });
             }
-            None => {}
+            let named = inner.get(&choice.tag).and_then(|entry| entry.node.as_text());
+            let own = choice.kinds.iter().find(|own| named.is_some_and(|named| own.name.is(named)));
+            if let Some(own) = own {
+                fill(&own.table, inner);
+            }
         }
+        None => {}
     }
 }
 

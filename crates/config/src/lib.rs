@@ -21,7 +21,7 @@ mod validate;
 pub use error::{Diagnosis, ExperimentError, Position};
 pub use file::{File, Loaded, Point, Swept};
 pub use include::MAX_FILE;
-pub use kinds::only_kind;
+pub use kinds::{fill_section, only_kind};
 pub use language::{Fact, Fault, Language};
 pub use place::Place;
 pub use range::MAX_POINTS;

@@ -60,6 +60,10 @@ impl Language for ExperimentLanguage {
     fn fill_kinds(root: &mut Table) -> Result<(), Fault> {
         spell_topology(root)?;
         machine::fill_strategy(root);
+        // Whether there are ranks, and hosts, follows from kinds.
+        ["workload", "placement", "job"]
+            .into_iter()
+            .for_each(|section| config::fill_section(Self::shape(), section, root));
         machine::fill(root)?;
         fill_routing(root);
         Ok(())

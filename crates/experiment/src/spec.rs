@@ -18,7 +18,7 @@ use units::{Bandwidth, Capacity, Time};
 use crate::design::{CostSpec, LayoutSpec};
 use crate::in_switch::InSwitchSpec;
 use crate::jobs::{self, JobSpec};
-use crate::machine::NamedMachineSpec;
+use crate::machine::{self, NamedMachineSpec};
 use crate::nic::NicSpec;
 use crate::place::PlaceSpec;
 use crate::workload::WorkloadSpec;
@@ -120,7 +120,12 @@ impl ExperimentSpec {
             let message = format!("{kind} routers have no `{key}`; a class of them may have `{allowed}`");
             return Some((format!("router.{class}.{key}"), message));
         }
-        jobs::contradiction(&self.jobs).or_else(|| self.workloads().find_map(wrong))
+        let of_jobs = self.jobs.iter().enumerate();
+        let of_jobs = of_jobs.map(|(index, job)| (format!("job[{index}].placement"), &job.placement));
+        let placements = std::iter::once(("placement".to_owned(), &self.placement)).chain(of_jobs);
+        jobs::contradiction(&self.jobs)
+            .or_else(|| self.workloads().find_map(wrong))
+            .or_else(|| machine::foreign_hosts(&self.topology, placements))
     }
 
     /// Returns whether any workload has ranks that send and receive.

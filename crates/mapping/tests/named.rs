@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mapping::{HostLimits, HostTable, MACHINES, NamedMachine};
-use topology::{Endpoint, NetworkSpec, Topology};
+use topology::families::file::FileSpec;
+use topology::{Endpoint, NetworkSpec, Topology, TopologySpec};
 use units::{NodeId, RouterId};
 
 fn build(name: &str) -> Arc<dyn Topology> {
@@ -54,6 +55,7 @@ fn machines_have_the_published_counts() {
         ("deepseek", 768, 2048),
         ("tpu-v4", 4096, 4096),
         ("theta", 864, 864 * 4),
+        ("theta:groups=12", 12 * 96, 12 * 384),
         ("edison", 1440, 1440 * 4),
         ("tsubame2-hyperx", 96, 672),
         ("slim-fly-cscs", 50, 200),
@@ -98,13 +100,35 @@ fn every_number_of_a_machine_states_how_it_is_known() {
             }
             let Some((key, value)) = line.split_once(" = ") else { continue };
             let is_parameter = section.starts_with("[parameters") && key != "default";
-            let is_number =
-                value.bytes().any(|byte| byte.is_ascii_digit()) && !matches!(key, "about" | "assumed" | "cores");
+            let is_number = value.bytes().any(|byte| byte.is_ascii_digit()) && !matches!(key, "about" | "assumed");
             if !is_parameter && is_number && section != "[[hosts]]" {
                 assert!(marks.iter().any(|mark| value.contains(mark)), "{name}: {line}");
             }
         }
     }
+}
+
+#[test]
+fn hosts_are_on_the_network_of_their_machine() {
+    // Would catch a network of other switches on which hosts would be placed, and one of fewer groups or other wires that
+    // is refused.
+    let differs = |name: &str, change: &str, network: &str| {
+        let machine = NamedMachine::find(name).expect("a machine");
+        let mut keys = serde_json::to_value(machine.topology().expect("a topology")).expect("keys");
+        let changes: serde_json::Value = serde_json::from_str(change).expect("keys");
+        changes.as_object().into_iter().flatten().for_each(|(key, value)| keys[key] = value.clone());
+        let spec: NetworkSpec = match network {
+            "" => serde_json::from_value(keys).expect("a network"),
+            _ => network.parse().expect("a network"),
+        };
+        machine.foreign_key(&spec)
+    };
+    assert_eq!(differs("lumi", "{}", ""), None);
+    assert_eq!(differs("lumi", r#"{"g": 3, "global_wires": 2}"#, ""), None);
+    assert_eq!(differs("lumi", r#"{"p": 8}"#, "").as_deref(), Some("p"));
+    assert_eq!(differs("leonardo", r#"{"groups": 4, "wires": 9}"#, ""), None);
+    assert_eq!(differs("leonardo", r#"{"leaves": 16}"#, "").as_deref(), Some("leaves"));
+    assert_eq!(differs("lumi", "{}", "torus:4x4").as_deref(), Some("kind"));
 }
 
 #[test]
@@ -118,6 +142,7 @@ fn names_and_parameters_are_checked() {
         ("lumi:groups=25", "`groups` of `lumi` is `25`; it must be a whole number from 2 to 24", ""),
         ("lumi:groups=", "`groups` of `lumi` is ``; it must be a whole number", ""),
         ("bluegene-l", "`bluegene-l` needs `nodes` (nodes of the job)", ""),
+        ("tpu-v4:x=5,y=5,z=4", "`x * y * z` of `tpu-v4` is 100; at most 64 is allowed", ""),
         ("abe:4", "`abe` has no parameter `4`: it has none", ""),
     ] {
         let error = NamedMachine::find(name).expect_err(name);
@@ -185,7 +210,10 @@ fn hosts_of_lumi_have_four_interfaces_on_four_switches() {
         assert!(switches.iter().all(|switch| switch / 32 == group), "{host}: {switches:?}");
         assert!(switches.windows(2).all(|pair| pair[1] == pair[0] + 1) && switches[0].is_multiple_of(4));
     }
-    assert_eq!(place("lumi-c", "nid001256", 1), Ok(vec![256]));
+    // Hosts alternate between the two switches of a blade; the next blade and the next group begin with the first.
+    assert_eq!(place("lumi-c", "nid[001000-001003,001032,001256]", 1), Ok(vec![0, 16, 1, 17, 32, 256]));
+    let all = place("lumi-c", "nid[001000-003047]", 1).expect("hosts");
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 2048);
     // Eight tasks of a host, two to an interface; one task, at the first one.
     let eight = place("lumi", "nid005000", 8).expect("a host");
     assert_eq!(eight, [0, 0, 16, 16, 32, 32, 48, 48]);
@@ -226,11 +254,24 @@ fn hosts_come_from_a_file_of_routers() {
     );
     let many = table.place("dgx[1-2]", "list", &HostLimits { per_host: 3, nodes: 256, most: 5 });
     assert!(many.is_err_and(|error| error.to_string() == "list: there would be more than 5 processes"));
+    // The limit is checked line by line: a later line with a fault is not reached.
+    let early = table.place("dgx[1-2]\nno-host", "list", &HostLimits { per_host: 3, nodes: 256, most: 5 });
+    assert!(early.is_err_and(|error| error.to_string() == "list: there would be more than 5 processes"));
     let error = |text: &str| read(text).expect_err(text).to_string();
     assert!(error("a 0\nb 99").starts_with("hosts.map:2: `99` is no number of a router"));
     assert!(error("a 0\na 1").contains("hosts.map:2: the host `a` is there twice"));
     assert!(error("a 8").contains("router 8 has fewer than 1 nodes"));
     assert!(error("a").contains("expected a host and the number of its router"));
+    // Would catch hosts that are placed by the numbers of another network.
+    let slurm = "SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[2-3]\nSwitchName=s2 Switches=s[0-1]\n";
+    assert!(error(slurm).contains("node 2 is on router 1 in it, and not so in the topology"), "{}", error(slurm));
+    let path = folder.join("topology.conf");
+    std::fs::write(&path, slurm).expect("a file");
+    let spec = NetworkSpec::from(TopologySpec::File(FileSpec { path: path.clone(), recognise: None }));
+    let own = mapping::build_topology(&spec, Path::new(".")).expect("a network");
+    let table = HostTable::of_file(&path, "topology.conf", &*own).expect("hosts");
+    let limits = HostLimits { per_host: 1, nodes: 4, most: 4 };
+    assert_eq!(table.place("n[2-3]", "list", &limits).expect("nodes"), [2, 3]);
     std::fs::remove_dir_all(&folder).expect("the folder");
     assert_eq!(build("dgx-superpod-h100:su=1").attachment(NodeId(33)).0, RouterId(1));
 }

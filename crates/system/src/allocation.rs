@@ -53,6 +53,10 @@ impl<'a> Allocator<'a> {
 
     /// Returns the first free nodes in the order of the placement, and the placement without this order.
     fn counted(&self, count: u32, place: &PlaceSpec) -> Result<(Vec<u32>, PlaceSpec), KeyError> {
+        if matches!(place, PlaceSpec::Hosts(_)) {
+            let message = "the nodes of a job on hosts are those of its hosts; leave out `node_count`";
+            return Err(KeyError::new("node_count", message));
+        }
         let one = TasksPerNode::default;
         let (order, rest) = match place.place() {
             Place::Rule(PlacementSpec::Random(own)) => (PlacementSpec::Random(one()), PlaceSpec::Contiguous(own)),

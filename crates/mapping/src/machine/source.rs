@@ -91,7 +91,7 @@ impl MachineSource {
     fn find(&self, base: &Path) -> Result<Found, LocatedError> {
         let text = self.machine.trim();
         let name = text.split_once(':').map_or(text, |(name, _)| name);
-        if NamedMachine::is_name(text) {
+        if NamedMachine::is_name(text) && !base.join(text).is_file() {
             return by_name(text, base);
         }
         let kinds: Vec<&str> = TopologySpec::FAMILIES.iter().map(|family| family.kind).collect();
@@ -219,16 +219,27 @@ fn import(text: &str, place: (&str, &Path)) -> Option<Result<Found, LocatedError
     Some(import(text, place).map_err(in_file))
 }
 
-/// Returns the nodes of each host of a file of a machine. `None` if no reader recognizes the text, or if it names no
-/// hosts.
+/// Returns the nodes of each host of a file of a machine, whose nodes must be on the same routers in `topology`. `None`
+/// if no reader recognizes the text, or if it names no hosts.
 pub(crate) fn named_nodes(
     text: &str,
     place: (&str, &Path),
+    topology: &dyn Topology,
 ) -> Option<Result<BTreeMap<String, Vec<NodeId>>, LocatedError>> {
-    let about = match import(text, place)? {
-        Ok(found) => found.about,
+    let Found { topology: own, about, .. } = match import(text, place)? {
+        Ok(found) => found,
         Err(error) => return Some(Err(error)),
     };
+    let router = |network: &dyn Topology, node| network.attachment(NodeId(node)).0;
+    let is_moved = |&node: &u32| node >= topology.nodes() || router(&*own, node) != router(topology, node);
+    if let Some(node) = (0..own.nodes()).find(is_moved) {
+        let message = format!(
+            "node {node} is on router {} in it, and not so in the topology: name the file in `[topology]`, or a file \
+             with lines `HOST ROUTER`",
+            router(&*own, node)
+        );
+        return Some(Err(LocatedError::new(message).in_file(place.0)));
+    }
     let mut nodes: BTreeMap<String, Vec<NodeId>> = BTreeMap::new();
     for (node, home) in (0..).map(NodeId).zip(about.homes.as_deref()?) {
         if let Some(host) = &home.host {

@@ -74,3 +74,43 @@ fn faults_of_a_name_are_shown_at_its_line() {
     );
     assert!(error_of("[workload]\nkind = \"traffic\"\nload = 0.1").message.contains("missing section [topology]"));
 }
+
+#[test]
+fn a_machine_fills_the_interface_of_ranks_whose_kind_is_inferred() {
+    // Would catch a workload whose kind follows from its keys, alone or in a job, and gets the interface of experiments
+    // without ranks.
+    let program = "program = { kind = \"halo-2d\", message_size = \"1 KiB\" }";
+    let alone = format!("[machine]\nname = \"lumi:groups=2\"\n\n[workload]\n{program}\n");
+    let job = format!("[machine]\nname = \"lumi:groups=2\"\n\n[[job]]\nname = \"one\"\nworkload = {{ {program} }}\n");
+    for text in [alone, job] {
+        let experiment = load(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let spec = serde_json::to_value(&experiment.points()[0].spec).unwrap();
+        assert_eq!(spec["nic"]["kind"], "slingshot", "{text}");
+    }
+}
+
+#[test]
+fn hosts_need_the_network_of_their_machine() {
+    // Would catch hosts that are placed by the rule of another network, and a misspelt machine without the nearest name.
+    let by_hosts = |more: &str| format!("{RANKS}[placement]\nstrategy = \"hosts\"\npath = \"hosts.txt\"\n{more}");
+    load(&by_hosts("")).unwrap_or_else(|error| panic!("{error}"));
+    let inferred = format!("{RANKS}[placement]\npath = \"hosts.txt\"\nprocesses_per_node = 2\n");
+    let spec = load(&inferred).unwrap_or_else(|error| panic!("{error}")).points()[0].spec.clone();
+    assert_eq!(serde_json::to_value(&spec).unwrap()["placement"]["machine"], "lumi:groups=4");
+    let error = error_of(&by_hosts("[topology]\np = 8\n"));
+    assert_eq!(&*error.key, "placement.machine");
+    assert!(error.message.contains("`topology.p` differs") && error.message.contains("`switches`"), "{error}");
+    let error = error_of(&by_hosts("machine = \"leonardo\"\n"));
+    assert!(error.message.contains("`topology.kind` differs"), "{error}");
+    load(&by_hosts("switches = \"switches.txt\"\n[topology]\np = 8\n")).unwrap_or_else(|error| panic!("{error}"));
+    let error = error_of(&by_hosts("machine = \"lumy\"\n"));
+    assert_eq!((&*error.key, error.help.as_deref()), ("placement.machine", Some("did you mean `lumi`?")));
+}
+
+#[test]
+fn an_experiment_uses_a_whole_partition() {
+    // Would catch a request of a mapping whose unused nodes get work.
+    load(&TRAFFIC.replace("lumi:groups=4", "bluegene-l:32")).unwrap_or_else(|error| panic!("{error}"));
+    let error = error_of(&TRAFFIC.replace("lumi:groups=4", "bluegene-l:20"));
+    assert!(&*error.key == "machine.name" && error.message.ends_with("name `bluegene-l:32`"), "{error}");
+}

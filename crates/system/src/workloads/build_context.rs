@@ -108,8 +108,12 @@ impl BuildContext<'_> {
         let text = read.map_err(|error| wrong("path", format!("{name}: it {error}")))?;
         let limits = HostLimits { per_host: own.processes_per_node, nodes, most: Shape::MOST_TASKS };
         let node_of = table.place(&text, &name, &limits).map_err(|error| wrong("path", error))?;
-        if let Some(other) = self.nodes.and_then(|own| node_of.iter().find(|node| !own.contains(node))) {
-            return Err(wrong("path", format!("{name}: node {other} is not one of this job's")));
+        if let Some(own) = self.nodes {
+            let mut is_own = vec![false; nodes as usize];
+            own.iter().for_each(|&node| is_own[node as usize] = true);
+            if let Some(other) = node_of.iter().find(|&&node| !is_own[node as usize]) {
+                return Err(wrong("path", format!("{name}: node {other} is not one of this job's")));
+            }
         }
         Ok(Placement::new(node_of, nodes))
     }

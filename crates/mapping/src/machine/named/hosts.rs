@@ -102,12 +102,13 @@ impl HostTable {
     ///
     /// # Errors
     /// A line that has no host or no router, a router that does not exist or has too few nodes, and a host that occurs
-    /// twice; and hosts of a file of a machine, if a grid has renumbered the network.
+    /// twice; a file of a machine whose nodes are on other routers than those of the topology, or whose network has been
+    /// renumbered as a grid.
     pub fn of_file(path: &Path, name: &str, topology: &dyn Topology) -> Result<Self, LocatedError> {
         let text = input::MACHINE
             .read_text(path)
             .map_err(|error| LocatedError::key("switches", format!("{name}: it {error}")))?;
-        let nodes = match named_nodes(&text, (name, path)) {
+        let nodes = match named_nodes(&text, (name, path), topology) {
             Some(_) if topology.views().renumbered => {
                 let message = format!(
                     "the hosts of `{name}` have the numbers of its nodes, and this network has those of a grid, found by \
@@ -129,6 +130,7 @@ impl HostTable {
     /// A host that is not known, or whose nodes are not below `nodes`, with its line; and more than `most` tasks.
     pub fn place(&self, text: &str, name: &str, limits: &HostLimits) -> Result<Vec<u32>, LocatedError> {
         let HostLimits { per_host, nodes, most } = *limits;
+        let too_many = || LocatedError::new(format!("there would be more than {most} processes")).in_file(name);
         let mut hosts = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or("").trim();
@@ -139,9 +141,10 @@ impl HostTable {
             for host in hostlist::expand(line).map_err(at)? {
                 hosts.push(self.find(&host, nodes).map_err(at)?);
             }
-        }
-        if hosts.len() as u64 * u64::from(per_host) > most {
-            return Err(LocatedError::new(format!("there would be more than {most} processes")).in_file(name));
+            // A long list of repeated ranges would take any amount of memory before its end.
+            if hosts.len() as u64 * u64::from(per_host) > most {
+                return Err(too_many());
+            }
         }
         if hosts.is_empty() {
             return Err(LocatedError::new("there are no hosts in it").in_file(name));

@@ -4,13 +4,14 @@
 //!
 //! - `about`: a description, and `assumed`: assumptions for `cutthrough map`, as sentences;
 //! - `cores`: the number of cores of a node, and `used`: the number of first nodes that a job on the machine gets (an
-//!   expression; default: all);
-//! - `[parameters.NAME]`: parameters ([`parameters`]);
+//!   expression; default: all), both for mappings;
+//! - `[parameters.NAME]`: parameters ([`parameters`]), and `limit`: an expression, and its largest value;
 //! - `[[hosts]]`: rules for the names of hosts ([`hosts`]).
 //!
-//! The comment of each number names its source: `seen` for texts of the operator or the vendor, `secondary` for texts
-//! about them, `derived` for arithmetic on such numbers, `unsourced` for assumptions. A node of the model is a network
-//! interface where the interfaces of a machine's node are on different switches of one network.
+//! The comment of each number of the sections names its source, and that of `[[hosts]]` the source of its rules: `seen`
+//! for texts of the operator or the vendor, `secondary` for texts about them, `derived` for arithmetic on such numbers,
+//! `unsourced` for assumptions. A node of the model is a network interface where the interfaces of a machine's node are
+//! on different switches of one network.
 
 mod hosts;
 mod parameters;
@@ -89,6 +90,7 @@ struct MachineFile {
     #[serde(default = "one_core")]
     cores: u32,
     used: Option<Value>,
+    limit: Option<(String, i64)>,
     #[serde(default)]
     parameters: Parameters,
     #[serde(default)]
@@ -130,14 +132,19 @@ pub struct NamedMachine {
     pub about: String,
     /// Assumptions for mappings, as sentences; empty if there are none.
     pub assumed: String,
-    /// Number of cores of a node.
+    /// Number of cores of a node, for mappings.
     pub cores: u32,
-    /// Number of first nodes that a job gets. `None`: all.
+    /// Number of first nodes that a job gets from a mapping. `None`: all.
     pub used: Option<u32>,
     /// Sections of an experiment file.
     sections: Table,
+    /// Keys of `[topology]` that parameters set.
+    by_parameters: Vec<String>,
     hosts: Vec<HostRule>,
 }
+
+/// Keys of `[topology]` that do not change the nodes of hosts.
+const WIRES: [&str; 4] = ["wires", "global_wires", "local_wires", "planes"];
 
 impl NamedMachine {
     /// Returns all machines, without a machine whose file cannot be read, which tests exclude.
@@ -167,11 +174,21 @@ impl NamedMachine {
         let damaged = |problem: String| NameError::new(format!("the file of `{name}`: {problem}"), name, []);
         let mut file: MachineFile = toml::from_str(file).map_err(|error| damaged(error.to_string()))?;
         let values = Values::read(name, settings, &file.parameters)?;
+        if let Some((product, most)) = &file.limit
+            && let Some(found) = values.product(product).map_err(damaged)?.filter(|found| found > most)
+        {
+            let message =
+                format!("`{}` of `{name}` is {found}; at most {most} is allowed", product.replace('*', " * "));
+            return Err(NameError::new(message, "", []));
+        }
+        let is_expression = |value: &Value| value.as_str().is_some_and(|text| text.starts_with('$'));
+        let topology = file.sections.get("topology").and_then(Value::as_table).into_iter().flatten();
+        let by_parameters = topology.filter(|(_, value)| is_expression(value)).map(|(key, _)| key.clone()).collect();
         file.sections.iter_mut().try_for_each(|(_, value)| values.fill(value)).map_err(damaged)?;
         file.used.iter_mut().try_for_each(|value| values.fill(value)).map_err(damaged)?;
         let used = file.used.as_ref().and_then(Value::as_integer).and_then(|used| u32::try_from(used).ok());
         let MachineFile { about, assumed, cores, sections, hosts, .. } = file;
-        Ok(Self { about, assumed, cores, used, sections, hosts })
+        Ok(Self { about, assumed, cores, used, sections, by_parameters, hosts })
     }
 
     /// Returns the sections of the machine as the text of an experiment file.
@@ -186,6 +203,22 @@ impl NamedMachine {
     pub fn topology(&self) -> Result<NetworkSpec, NameError> {
         let section = self.sections.get("topology").cloned().unwrap_or(Value::Boolean(false));
         section.try_into().map_err(|error| NameError::new(format!("[topology] of the machine: {error}"), "", []))
+    }
+
+    /// Returns the first key of `[topology]` by which a network differs from that of the machine's hosts. Numbers of wires,
+    /// and keys that parameters set, may differ. `None` also if the names of hosts are not known.
+    pub fn foreign_key(&self, network: &NetworkSpec) -> Option<String> {
+        if self.hosts.is_empty() {
+            return None;
+        }
+        let keys = |spec: &NetworkSpec| match serde_json::to_value(spec) {
+            Ok(serde_json::Value::Object(keys)) => keys,
+            _ => serde_json::Map::new(),
+        };
+        let (own, other) = (keys(&self.topology().ok()?), keys(network));
+        let is_free = |key: &str| WIRES.contains(&key) || self.by_parameters.iter().any(|own| own == key);
+        let all = std::iter::once("kind").chain(own.keys().chain(other.keys()).map(String::as_str));
+        all.filter(|key| !is_free(key)).find(|&key| own.get(key) != other.get(key)).map(str::to_owned)
     }
 
     /// Returns bandwidth and delay of a channel; a delay of zero if it is not known.

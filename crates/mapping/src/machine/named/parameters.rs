@@ -95,6 +95,14 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Returns the value of an expression without its `$`. `None`: it is no number.
+    ///
+    /// # Errors
+    /// If it is not of the form, or too large.
+    pub fn product(&self, expression: &str) -> Result<Option<i64>, String> {
+        Ok(self.evaluate(expression)?.as_integer())
+    }
+
     fn evaluate(&self, expression: &str) -> Result<Value, String> {
         let factors = expression.split('*').map(|factor| self.factor(factor.trim())).collect::<Result<Vec<_>, _>>()?;
         if let [only] = &factors[..] {
