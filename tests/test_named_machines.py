@@ -29,6 +29,8 @@ def test_machines_are_listed_and_explained(cutthrough: Callable[..., Any]) -> No
     assert "unsourced: an assumption" in text
     found = json.loads(cutthrough("explain", "machine.lumi", "--json").out)
     assert (found["machine"], found["text"]) == ("lumi", reference.machines()["lumi"])
+    again = cutthrough("explain", "Machine.LUMI:groups=4", "--json").out
+    assert json.loads(again) == found
     assert cutthrough("explain", "machine").status == 0
     assert cutthrough("explain", "machine.lumy").status == 2
 
@@ -41,6 +43,8 @@ def test_commands_take_names_of_machines(
     found = json.loads(cutthrough("check", SMALL, "--json").out)
     assert found["points"][0]["nodes"] == 64
     assert cutthrough("draw", SMALL, "--out", "small.svg").status == 0
+    # A folder is no experiment file.
+    (tmp_path / "slim-fly-cscs").mkdir()
     assert cutthrough("draw", "slim-fly-cscs", "--out", "slim.svg").status == 0
     assert (tmp_path / "small.svg").exists()
     assert cutthrough("map", "-g", "stencil:4x4x4", "-m", SMALL, "--strategy", "identity").status == 0

@@ -63,9 +63,11 @@ def explain(
     Example: `cutthrough explain topology.dragonfly.h`
     """
     name = " ".join(names)
-    if name.startswith(MACHINE) and (text := reference.machines().get(name.removeprefix(MACHINE))) is not None:
+    # Parameters do not change the file: `machine.lumi:groups=4` is that of `machine.lumi`.
+    machine = name.lower().removeprefix(MACHINE).partition(":")[0]
+    if name.lower().startswith(MACHINE) and (text := reference.machines().get(machine)) is not None:
         if json_output:
-            print_json({"version": _core.__version__, "machine": name.removeprefix(MACHINE), "text": text})
+            print_json({"version": _core.__version__, "machine": machine, "text": text})
             return
         out.print(text, markup=False, soft_wrap=True)
         out.print(MARKS, markup=False)

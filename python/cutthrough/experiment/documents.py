@@ -86,7 +86,7 @@ def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
     if path == STANDARD_INPUT:
         return _core.Experiment.load(_standard_input(), "standard input", ".", overrides)
     name = str(path)
-    if not path.exists() and name.partition(":")[0] in machines():
+    if not path.is_file() and name.partition(":")[0] in machines():
         text = MACHINE.format(name=json.dumps(name))
         return _core.Experiment.load(text, name, ".", overrides)
     return _core.Experiment.read(path, overrides)

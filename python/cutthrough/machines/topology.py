@@ -377,7 +377,7 @@ class Topology(NetworkObject):
         described = self._core.topology_spec() if "_core" in self.__dict__ else shape.spec()
         spec: dict[str, Any] | None = json.loads(described)
         if spec is None and shape.grid is not None and shape.kind in ("torus", "mesh"):
-            # A preset, whose dimensions wrap all or none.
+            # A named machine, whose dimensions wrap all or none.
             each = shape.nodes * shape.planes // shape.routers
             planes = {} if shape.planes == 1 else {"planes": shape.planes}
             return {"kind": shape.kind, "dims": shape.grid, "nodes_per_router": each, **planes}
@@ -411,7 +411,7 @@ class Topology(NetworkObject):
 
     @property
     def about(self) -> dict[str, Any]:
-        """The name, the contents of a node, the links of a preset, and notes on assumptions."""
+        """The name, the contents of a node, the links of a named machine, and notes on assumptions."""
         about: dict[str, Any] = json.loads(self._core.about())
         return about
 

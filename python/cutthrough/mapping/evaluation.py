@@ -38,8 +38,8 @@ class Links:
     """Assumptions on the network.
 
     Attributes:
-        bandwidth: Bandwidth of every channel. Default: the machine preset's, or 100 Gb/s.
-        delay: Delay of every channel. Default: the machine preset's, or 20 ns.
+        bandwidth: Bandwidth of every channel. Default: that of the named machine, or 100 Gb/s.
+        delay: Delay of every channel. Default: that of the named machine, or 20 ns.
         packet_size: Size of a packet. Default: the experiment's default for the bandwidth.
         router: The kind of the routers. Default: the experiment's default.
         buffer: Buffer of a router's input or crosspoint, in bytes or packets. Default: the router's default.
@@ -54,12 +54,12 @@ class Links:
     buffer: str | None = None
     sections: Mapping[str, Any] = field(default_factory=dict)
 
-    def network(self, preset: Mapping[str, float] | None) -> dict[str, Any]:
+    def network(self, known: Mapping[str, float] | None) -> dict[str, Any]:
         """Returns the sections on links, routers and routing.
 
-        `preset` has the links of a machine that is known by name.
+        `known` has the links of a machine that is known by name.
         """
-        sections = {"link": self.table(preset)}
+        sections = {"link": self.table(known)}
         # The keys of one kind of router are not valid for another.
         router = {} if self.router is not None else dict(self.sections.get("router", {}))
         router |= {key: value for key, value in (("kind", self.router), ("buffer", self.buffer)) if value is not None}
@@ -67,10 +67,10 @@ class Links:
         sections |= {"routing": self.sections["routing"]} if "routing" in self.sections else {}
         return sections
 
-    def table(self, preset: Mapping[str, float] | None) -> dict[str, Any]:
+    def table(self, known: Mapping[str, float] | None) -> dict[str, Any]:
         """Returns the table of `[link]`."""
-        bandwidth = f"{preset['bytes_per_s']:.0f} B/s" if preset else "100 Gb/s"
-        delay = f"{preset['delay_ns']:.0f} ns" if preset else "20 ns"
+        bandwidth = f"{known['bytes_per_s']:.0f} B/s" if known else "100 Gb/s"
+        delay = f"{known['delay_ns']:.0f} ns" if known else "20 ns"
         given = {"bandwidth": self.bandwidth, "delay": self.delay}
         known = self.sections.get("link", {"bandwidth": bandwidth, "delay": delay})
         return {**known, **{key: value for key, value in given.items() if value is not None}}
