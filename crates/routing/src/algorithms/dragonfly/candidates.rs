@@ -202,7 +202,8 @@ impl DirectPaths {
             return None;
         }
         let ports = ranges.iter().flat_map(|&(first, wires)| {
-            let entries = (0..wires).flat_map(move |wire| std::iter::repeat_n(wire, each as usize / usize::from(wires)));
+            let entries =
+                (0..wires).flat_map(move |wire| std::iter::repeat_n(wire, each as usize / usize::from(wires)));
             entries.map(move |wire| PortId(first.0 + wire))
         });
         let ports: Vec<PortId> = ports.collect();

@@ -39,8 +39,8 @@ impl FtreeSpec {
     /// Builds the routing on a topology.
     ///
     /// # Errors
-    /// If the topology is no fat-tree of 2 to 8 levels, if routers cannot reach one another, if a leaf has no way to a node,
-    /// or if the table would have more than 2^28 entries.
+    /// If the topology is no fat-tree of 2 to 8 levels, if routers cannot reach one another, if a leaf has no way to a
+    /// node, or if the table would have more than 2^28 entries.
     pub fn build(&self, topology: &dyn Topology) -> Result<impl Routing + use<>, KeyError> {
         let subnet = Subnet::new(topology, "ftree")?;
         subnet.check_connected()?;

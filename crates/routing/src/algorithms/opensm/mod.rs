@@ -3,7 +3,8 @@
 //!
 //! `minhop`, `updn`, `ftree` and `lash` make the entries of OpenSM 3.3.23, for routers whose GUIDs are in the order of
 //! their numbers, port p of a router being port p + 1 of the switch, and LMC 0 (one LID a port), except `ftree` where
-//! wires join switches of one level. `dfsssp` and `nue` have a balance that is deliberately not OpenSM's. Tests compare them with OpenSM itself (`tests/opensm/`).
+//! wires join switches of one level. `dfsssp` and `nue` have a balance that is deliberately not OpenSM's. Tests compare
+//! them with OpenSM itself (`tests/opensm/`).
 //!
 //! OpenSM falls back to `minhop` if an engine fails on a network; here the engine is refused, with the reason. Not
 //! modelled: LMC above 0, guid files of compute and I/O nodes, port shifting and scattering, switches as destinations.
