@@ -1,8 +1,8 @@
 //! Parts of the machines that the catalogue names, and placements on their hosts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use sim::{RunOptions, check, run};
+use sim::{Experiment, RunOptions, check, run};
 
 use crate::common::build_by_default;
 
@@ -53,6 +53,74 @@ fn a_part_of_every_machine_runs() {
         let result = result.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(result.packets > 0 && result.latency_mean_ns.is_some_and(|mean| mean < 10_000.0), "{name}: {result:?}");
     }
+}
+
+#[test]
+fn two_ranks_communicate_on_a_part_of_every_machine() {
+    // Would catch an interface that contradicts the rest of a machine, as planes do, and a bus of an interface that is
+    // slower than the channel into the network.
+    for (name, nodes) in PARTS {
+        let last = nodes - 1;
+        let text = format!(
+            r#"
+            machine.name = "{name}"
+            [[job]]
+            name = "pair"
+            nodes = "0,{last}"
+            workload = {{ program = {{ kind = "halo-2d", dims = [2, 1], message_size = "64 KiB", iterations = 1 }} }}
+            "#
+        );
+        let system = build_by_default(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let experiment = Experiment::load(&text, "test.toml", Path::new("."), &[]).unwrap();
+        let spec = serde_json::to_value(&experiment.points()[0].spec).unwrap();
+        let rate = |value: &serde_json::Value| {
+            let text = value.as_str()?;
+            Some(text.parse::<units::Bandwidth>().unwrap_or_else(|error| panic!("{name}: {error}")).0)
+        };
+        let link = rate(&spec["link"]["injection"]["bandwidth"]).or_else(|| rate(&spec["link"]["bandwidth"]));
+        let kind = spec["nic"]["kind"].as_str().unwrap_or("ideal");
+        if let Some(bus) = rate(&spec["nic"]["bus"]["bandwidth"]) {
+            // Headers of packets take the rest of the channel: at most 2 %.
+            assert!(bus as f64 >= 0.98 * link.unwrap() as f64, "{name}: a bus of {bus} b/s and a link of {link:?} b/s");
+        } else {
+            assert_eq!(kind, "ideal", "{name}");
+        }
+        let result = run(&system, &RunOptions { threads: 1, ..RunOptions::default() });
+        let result = result.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(result.packets > 0, "{name}");
+    }
+}
+
+#[test]
+fn another_topology_leaves_out_what_fits_the_machines_own() {
+    // Would catch classes of channels, a routing and ports of routers that a torus does not have.
+    for name in ["lumi:groups=2", "jupiter:groups=2", "theta:groups=2", "dgx-superpod-h100:su=1"] {
+        let text = format!(
+            r#"
+            machine.name = "{name}"
+            topology = {{ kind = "torus", dims = [4, 4] }}
+            workload = {{ program = {{ kind = "halo-2d", dims = [4, 4], message_size = "1 KiB", iterations = 1 }} }}
+            "#
+        );
+        let system = build_by_default(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let result = run(&system, &RunOptions { threads: 1, ..RunOptions::default() }).unwrap();
+        assert!(result.packets > 0, "{name}");
+    }
+}
+
+#[test]
+fn jobs_on_hosts_have_no_count_of_nodes() {
+    // Would catch a count whose first free nodes are others than those of the hosts.
+    let text = r#"
+        machine.name = "lumi:groups=2"
+        [[job]]
+        name = "one"
+        node_count = 4
+        workload = { kind = "program", program = { kind = "halo-2d" } }
+        placement = { strategy = "hosts", path = "hosts.txt" }
+        "#;
+    let error = build_by_default(text).map(|_| ()).expect_err("a count");
+    assert!(error.key.ends_with("node_count") && error.message.contains("those of its hosts"), "{error:?}");
 }
 
 /// Writes a file for this process, and returns its path.
