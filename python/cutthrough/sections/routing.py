@@ -60,7 +60,8 @@ class _UgalLKeys(Section):
     exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group.
         Without groups: at their destination's router (default true).""")
     intra_group: Literal["minimal", "valiant"] | None = key("""Routing of packets that stay within their group:
-        directly, or with the choice of a detour. Dragonflies only (default `minimal`).""")
+        directly, or with the choice of a detour. Dragonflies, and other groups with `detour` = "group" (default
+        `minimal`).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
