@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 UP_TO_1 = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0)
 UP_TO_HALF = (0.1, 0.2, 0.3, 0.4, 0.5)
 UP_TO_0_6 = (*UP_TO_HALF, 0.6)
+UP_TO_0_8 = (*UP_TO_0_6, 0.7, 0.8)
 DOCS = HERE.parent / "docs"
 #: Speed-ups of Cutthrough's crossbar. Differences are given for the first.
 SPEEDUPS = (2, 1, 4)
@@ -99,6 +100,14 @@ def tree(name: str, title: str, routing: str, policies: str) -> Case:
 # four FIFOs of a class may go on in one cycle, and few packets wait for another that is blocked.
 VCS_OF_CLASS = 4
 BY_HOPS = f"[ WideHops {{ width: {VCS_OF_CLASS} }}, EnforceFlowControl, Random ]"
+# The bias of 8 packets is Cutthrough's default.
+POLARIZED = "{ kind = 'polarized', bias = 8 }"
+PEER_POLARIZED = "Polarized { include_labels: true }"
+BY_POLARITY = (
+    f"[ WideHops {{ width: {VCS_OF_CLASS} }}, EnforceFlowControl, OccupancyFunction {{ label_coefficient: 8, "
+    "occupancy_coefficient: 1, product_coefficient: 0, constant_coefficient: 0, use_internal_space: true, "
+    "use_neighbour_space: true }, LowestLabel, Random ]"
+)
 SHORTEST = "{ kind = 'shortest-path', ties = 'random' }"
 # CAMINOS draws any router with nodes, and delivers a packet that comes to its destination on the way to its waypoint.
 ANY_ROUTER = (
@@ -117,6 +126,9 @@ class Network:
     peer: str  # as CAMINOS does
     nodes: int
     diameter: int
+    valiant: tuple[float, ...] = UP_TO_0_6  # loads with Valiant routing
+    # Channels of the longest path under Polarized routing. 0: not compared, since CAMINOS ends where no hop is allowed.
+    polarized: int = 0
 
     def case(self, routing: str, title: str, kinds: tuple[str, str], classes: int, loads: tuple[float, ...]) -> Case:
         """Returns a case with uniform traffic under a routing, which both simulators name, of a number of classes."""
@@ -128,7 +140,7 @@ class Network:
             "topology": self.peer,
             "routing": theirs,
             "virtual_channels": vcs,
-            "virtual_channel_policies": BY_HOPS,
+            "virtual_channel_policies": BY_POLARITY if ours == POLARIZED else BY_HOPS,
             "link_classes": f"[ {', '.join(['LinkClass { delay: 1 }'] * 4)} ]",
             "traffic": f"HomogeneousTraffic {{ pattern: Uniform, servers: {self.nodes}, load: 0.5, message_size: 1 }}",
         }
@@ -140,8 +152,11 @@ class Network:
     def cases(self) -> tuple[Case, ...]:
         """Returns the network's cases."""
         minimal = self.case("minimal", "shortest paths", (SHORTEST, "Shortest"), self.diameter, UP_TO_1)
-        valiant = self.case("valiant", "Valiant", (ANY_ROUTER, PEER_ANY_ROUTER), 2 * self.diameter, UP_TO_0_6)
-        return minimal, valiant
+        valiant = self.case("valiant", "Valiant", (ANY_ROUTER, PEER_ANY_ROUTER), 2 * self.diameter, self.valiant)
+        if not self.polarized:
+            return minimal, valiant
+        kinds = (POLARIZED, PEER_POLARIZED)
+        return minimal, valiant, self.case("polarized", "Polarized", kinds, self.polarized, UP_TO_1)
 
 
 NETWORKS = (
@@ -152,6 +167,8 @@ NETWORKS = (
         "Hamming { sides: [6, 6], servers_per_router: 3 }",
         108,
         2,
+        valiant=UP_TO_0_8,
+        polarized=4,
     ),
     Network(
         "slim-fly",
@@ -160,6 +177,7 @@ NETWORKS = (
         "SlimFly { prime: 5, servers_per_router: 3 }",
         150,
         2,
+        polarized=4,
     ),
     Network(
         "dragonfly-plus",
