@@ -45,7 +45,7 @@ def test_commands_take_names_of_machines(
     assert cutthrough("draw", SMALL, "--out", "small.svg").status == 0
     # A folder is no experiment file.
     (tmp_path / "slim-fly-cscs").mkdir()
-    assert cutthrough("draw", "slim-fly-cscs", "--out", "slim.svg").status == 0
+    assert cutthrough("check", "slim-fly-cscs").status == 0
     assert (tmp_path / "small.svg").exists()
     assert cutthrough("map", "-g", "stencil:4x4x4", "-m", SMALL, "--strategy", "identity").status == 0
     wrong = cutthrough("check", "lumi:grops=2")
