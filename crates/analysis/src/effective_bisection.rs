@@ -13,7 +13,7 @@ use engine::statistics::{Batch, interval};
 use engine::{Owner, Stream};
 use routing::{PairPaths, PathFollower, RoutingContractError};
 use serde::Serialize;
-use units::{ChannelId, Draw, KeyError, NodeId};
+use units::{ChannelId, Draw, KeyError, NodeId, shuffle};
 
 use crate::loads::capacity;
 use crate::worst::routing_of;
@@ -87,12 +87,10 @@ pub fn effective_bisection(
     })
 }
 
-/// Draws a pairing: nodes in a random order (Fisher and Yates), of which each even one is joined with the next.
+/// Draws a pairing: nodes in a random order, of which each even one is joined with the next.
 fn pairing(nodes: u32, draw: &mut dyn Draw) -> Vec<[NodeId; 2]> {
     let mut order: Vec<NodeId> = (0..nodes).map(NodeId).collect();
-    for last in (1..nodes).rev() {
-        order.swap(last as usize, draw.below(last + 1) as usize);
-    }
+    shuffle(&mut order, draw);
     order.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect()
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use units::{Draw, KeyError, NodeId, TaskId, input};
+use units::{Draw, KeyError, NodeId, TaskId, input, shuffle};
 
 use units::NamedStream;
 
@@ -181,11 +181,9 @@ impl PlacementSpec {
     }
 }
 
-/// Returns the items in a random order (Fisher-Yates).
+/// Returns the items in a random order.
 fn shuffled(mut items: Vec<u32>, draw: &mut dyn Draw) -> Vec<u32> {
-    for last in (1..items.len()).rev() {
-        items.swap(last, draw.below(last as u32 + 1) as usize);
-    }
+    shuffle(&mut items, draw);
     items
 }
 

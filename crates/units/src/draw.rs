@@ -37,6 +37,13 @@ pub fn unit_of(bits: u64) -> f64 {
     ((bits >> 12) as f64 + 0.5) * (1.0 / (1_u64 << 52) as f64)
 }
 
+/// Brings values into a random order (Fisher and Yates).
+pub fn shuffle<T>(values: &mut [T], draw: &mut dyn Draw) {
+    for last in (1..values.len()).rev() {
+        values.swap(last, draw.below(last as u32 + 1) as usize);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Draw;

@@ -16,7 +16,7 @@ mod spelling;
 mod stream;
 
 pub use arithmetic::{Arithmetic, ElementType, Operator, Reference};
-pub use draw::{Draw, unit_of};
+pub use draw::{Draw, shuffle, unit_of};
 pub use ids::{ChannelId, NodeId, PlaneId, PortId, RouterId, TaskId, VcClass};
 pub use key_error::{KeyError, KeyResult};
 pub use located_error::LocatedError;

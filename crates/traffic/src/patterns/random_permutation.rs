@@ -3,7 +3,7 @@
 //! Uniform over the permutations without fixed points, so that every task sends and every task receives. Seed and
 //! number of tasks determine the permutation on every platform, independent of other random draws of the experiment.
 
-use units::{Draw, KeyError};
+use units::{KeyError, shuffle};
 
 use super::Permutation;
 use units::NamedStream;
@@ -26,11 +26,4 @@ pub fn build(tasks: u32, seed: u64) -> Result<Permutation, KeyError> {
         }
     }
     Permutation::new(KIND, tasks, |src| to[src as usize])
-}
-
-/// Fisher-Yates shuffle.
-fn shuffle(values: &mut [u32], draw: &mut impl Draw) {
-    for last in (1..values.len()).rev() {
-        values.swap(last, draw.below(last as u32 + 1) as usize);
-    }
 }
