@@ -11,7 +11,7 @@ use routing::{ChannelLoads, TransitLoad, transit_loads};
 use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::{ChannelId, KeyError, KeyResult, RouterId};
 
-use crate::loads::class_of;
+use crate::loads::{class_of, injection_of};
 use crate::router_memory::entered;
 use ::system::Job;
 use ::system::System;
@@ -96,31 +96,35 @@ impl<'a> Rates<'a> {
         Self { system, one_size: system.jobs.iter().all(equal) }
     }
 
-    /// Returns the rate of a buffer of `depth` bytes whose credits are held for `ticks` ticks.
-    fn rate(&self, depth: u32, ticks: u64) -> f64 {
+    /// Returns the rate of a buffer of `depth` bytes behind a class of channels whose credits are held for `ticks` ticks.
+    fn rate(&self, class: ChannelClass, depth: u32, ticks: u64) -> f64 {
         let (plan, packet) = (&self.system.network.plan, self.system.network.packet);
         // Packets of one size leave the rest of the buffer unused.
         let usable = if self.one_size { f64::from(depth / packet) } else { f64::from(depth) / f64::from(packet) };
-        usable * plan.serialization(ChannelClass::INJECTION, packet) as f64 / ticks.max(1) as f64
+        usable * plan.serialization(injection_of(self.system, class), packet) as f64 / ticks.max(1) as f64
     }
 
     /// Whether one class of virtual channels of a class of channels covers the longest round trip, whatever router and
     /// channel are next.
     fn covers(&self, class: ChannelClass) -> bool {
         let plan = &self.system.network.plan;
-        let classes = self.system.network.topology.class_names().len() as u8;
-        let longest = |set| (1..classes).map(|out| plan.credit_round_trip(class, set, ChannelClass(out))).max();
+        let topology = &*self.system.network.topology;
+        let outs = (0..topology.class_names().len() as u8).map(ChannelClass).filter(|&out| {
+            !topology.is_injection(out) && topology.network_of_class(out) == topology.network_of_class(class)
+        });
+        let longest = |set| outs.clone().map(|out| plan.credit_round_trip(class, set, out)).max();
         let full = plan.serialization(class, self.system.network.packet);
-        let bandwidth = plan.serialization(ChannelClass::INJECTION, self.system.network.packet) as f64 / full as f64;
+        let injection = injection_of(self.system, class);
+        let bandwidth = plan.serialization(injection, self.system.network.packet) as f64 / full as f64;
         let mut sets = entered(self.system, class).into_iter();
-        class == ChannelClass::EJECTION
+        self.system.network.topology.is_ejection(class)
             || sets.all(|set| self.of_class((class, set), longest(set).unwrap_or(0)) >= bandwidth)
     }
 
     /// Returns the rate of one class of virtual channels of a class of channels into the routers of a set.
     fn of_class(&self, (class, set): (ChannelClass, usize), round_trip: u64) -> f64 {
         let plan = &self.system.network.plan;
-        self.rate(plan.buffer_bytes(class, set), round_trip) * f64::from(plan.vcs_per_class_on(class))
+        self.rate(class, plan.buffer_bytes(class, set), round_trip) * f64::from(plan.vcs_per_class_on(class))
     }
 
     /// Returns the least time in ticks for which a packet of any size holds its credit. `round_trip` is the time of the
@@ -135,7 +139,7 @@ impl<'a> Rates<'a> {
     fn next(&self, channel: ChannelId) -> Option<RouterId> {
         let topology = &*self.system.network.topology;
         match self.system.network.plan.channels().source(channel) {
-            ChannelSource::Node(node, plane) => Some(topology.attachment_on(node, plane).0),
+            ChannelSource::Node(node, plane) => topology.attachment_on(node, plane).map(|(router, _)| router),
             ChannelSource::Router(router, port) => match topology.endpoint(router, port) {
                 Endpoint::Router(next, _) => Some(next),
                 _ => None,
@@ -151,11 +155,14 @@ impl<'a> Rates<'a> {
     /// Returns the bounds of channels to nodes with receive buffers: by their credits and by their drain.
     fn of_receive_buffers(&self, loads: &ChannelLoads) -> Vec<(ChannelId, f64)> {
         let Some((round_trip, depth, drain)) = self.system.network.plan.receive_round_trip() else { return Vec::new() };
-        let drained = self.rate(self.system.network.packet, drain);
-        let any_size = 2 * self.system.network.plan.link_delay(ChannelClass::EJECTION);
-        let rate = self.rate(depth, if self.one_size { round_trip } else { any_size }).min(drained);
-        let ejection = self.loaded(loads).filter(|&(_, class, _)| class == ChannelClass::EJECTION);
-        ejection.map(|(channel, _, load)| (channel, rate / load)).collect()
+        let rate = |class| {
+            let drained = self.rate(class, self.system.network.packet, drain);
+            let any_size = 2 * self.system.network.plan.link_delay(class);
+            self.rate(class, depth, if self.one_size { round_trip } else { any_size }).min(drained)
+        };
+        let topology = &*self.system.network.topology;
+        let ejection = self.loaded(loads).filter(|&(_, class, _)| topology.is_ejection(class));
+        ejection.map(|(channel, class, load)| (channel, rate(class) / load)).collect()
     }
 
     /// Returns the channels that carry traffic, with their classes and loads.
@@ -167,7 +174,7 @@ impl<'a> Rates<'a> {
     /// Returns the bounds of channels between nodes and routers, with all virtual channels of a channel together.
     fn by_channel(&self, loads: &ChannelLoads) -> Vec<(ChannelId, f64)> {
         let (plan, topology) = (&self.system.network.plan, &*self.system.network.topology);
-        let into_routers = self.loaded(loads).filter(|&(_, class, _)| class != ChannelClass::EJECTION);
+        let into_routers = self.loaded(loads).filter(|&(_, class, _)| !topology.is_ejection(class));
         let bound = |(channel, class, load): (ChannelId, ChannelClass, f64)| {
             let crosspoints = match plan.has_credits_by_crosspoint() {
                 true => self.next(channel).map_or(1, |next| topology.ports(next)),

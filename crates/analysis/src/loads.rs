@@ -6,7 +6,7 @@ use fabric::MulticastTurn;
 use routing::trees::TreeVolumes;
 use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, demand_loads, multicast_loads};
 use serde::Serialize;
-use topology::{ChannelClass, ChannelSource};
+use topology::ChannelClass;
 use units::{ChannelId, KeyError, KeyResult, NodeId};
 
 use ::network::traffic::Runs;
@@ -178,20 +178,23 @@ fn best_mixture(system: &System, one: &ChannelLoads, other: &ChannelLoads) -> Ch
 }
 
 pub(crate) fn class_of(system: &System, channel: ChannelId) -> ChannelClass {
-    match system.network.plan.channels().source(channel) {
-        ChannelSource::Node(..) => ChannelClass::INJECTION,
-        ChannelSource::Router(router, port) => system.network.topology.class(router, port),
-    }
+    system.network.plan.class_of(channel)
 }
 
-/// Returns a channel's bandwidth as a multiple of an injection link's.
+/// Returns the class of the injection links of the network that a class of channels belongs to.
+pub(crate) fn injection_of(system: &System, class: ChannelClass) -> ChannelClass {
+    let networks = system.network.topology.views().networks;
+    networks.map_or(ChannelClass::INJECTION, |own| own.first_class(own.part_of_class(class)))
+}
+
+/// Returns a channel's bandwidth as a multiple of that of an injection link of its network.
 pub(crate) fn capacity(system: &System, channel: ChannelId) -> f64 {
     of_class(system, class_of(system, channel))
 }
 
-/// Returns the bandwidth of a class of channels as a multiple of an injection link's.
+/// Returns the bandwidth of a class of channels as a multiple of that of an injection link of its network.
 pub(crate) fn of_class(system: &System, class: ChannelClass) -> f64 {
     let packet = system.network.packet;
     let time = |class| system.network.plan.serialization(class, packet) as f64;
-    time(ChannelClass::INJECTION) / time(class)
+    time(injection_of(system, class)) / time(class)
 }

@@ -37,7 +37,7 @@ pub struct BufferSpan {
 /// Returns the buffers of all classes of channels with credits.
 pub(crate) fn spans(system: &System) -> Vec<BufferSpan> {
     let classes = (0..).map(ChannelClass).zip(system.network.topology.class_names());
-    let with_credits = classes.filter(|&(class, _)| class != ChannelClass::EJECTION);
+    let with_credits = classes.filter(|&(class, _)| !system.network.topology.is_ejection(class));
     let of = |(class, name): (ChannelClass, &str)| {
         let link = system.spec.link.parameters(name);
         let bits = u128::from(link.bandwidth.0) * 2 * u128::from(link.delay.0) / PICOSECONDS;
@@ -65,7 +65,7 @@ pub(crate) fn entered(system: &System, class: ChannelClass) -> Vec<usize> {
     let by_channels = (0..topology.routers()).map(RouterId).filter(|&router| {
         connected_ports(topology, router).any(|port| match topology.endpoint(router, port) {
             Endpoint::Router(from, port) => topology.class(from, port) == class,
-            _ => class == ChannelClass::INJECTION,
+            _ => topology.injection_class(topology.plane_of(router)) == class,
         })
     });
     let entered: BTreeSet<usize> = by_channels.map(|router| sets.number(router)).collect();
@@ -93,7 +93,7 @@ fn of_router(system: &System, router: RouterId) -> u64 {
     let outputs = |port: PortId| u64::from(plan.vcs_on(topology.class(router, port)).max(1));
     let class_into = |port: PortId| match topology.endpoint(router, port) {
         Endpoint::Router(from, port) => topology.class(from, port),
-        _ => ChannelClass::INJECTION,
+        _ => topology.injection_class(topology.plane_of(router)),
     };
     let vcs_into = |port: PortId| u64::from(plan.vcs_on(class_into(port)));
     let set = plan.router_sets().number(router);

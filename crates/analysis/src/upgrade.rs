@@ -125,7 +125,8 @@ fn cables(system: &System, loads: &ChannelLoads) -> Vec<Cable> {
         }
         let own = class_of(system, channel);
         let Some(back) = back else {
-            let classes = (ChannelClass::INJECTION, ChannelClass::EJECTION);
+            let plane = topology.plane_of(router);
+            let classes = (topology.injection_class(plane), topology.ejection_class(plane));
             return Some(Cable { channel, classes, utilisation: utilisation(channel) });
         };
         let far = class_of(system, back);

@@ -7,6 +7,7 @@ use host::MOST_TRACED;
 use routing::RoutingSpec;
 use routing::algorithms::detours::{ParSpec, UgalLSpec};
 use routing::algorithms::dragonfly::MinimalSpec;
+use topology::families::networks::Networks;
 use topology::{ChannelClass, TopologySpec, View};
 use traffic::patterns::adversarial;
 use units::{Bytes, KeyError, Time};
@@ -94,7 +95,7 @@ fn credits(system: &System) -> Vec<Warning> {
         let needed = round_trip.div_ceil(full).div_ceil(vcs.max(1)) * u64::from(packet);
         let path = plan.router_sets().path_in(set, "buffer");
         let written = if path == KEY { String::new() } else { format!(" (`{path}`)") };
-        (class != ChannelClass::EJECTION && packets * full < round_trip).then(|| Warning {
+        (!system.network.topology.is_ejection(class) && packets * full < round_trip).then(|| Warning {
             kind: "credits",
             key: KEY,
             message: format!(
@@ -161,7 +162,8 @@ fn shortest_only(system: &System) -> Option<Warning> {
 /// Warns of a default routing that is not the family's: the wires of a tree, a dragonfly or a grid are other ones.
 fn other_default(system: &System) -> Option<Warning> {
     let topology = &*system.network.topology;
-    let topology = topology.views().planes.map_or(topology, |(plane, _)| &**plane);
+    let only = topology.views().networks.and_then(Networks::only);
+    let topology = only.map_or(topology, |part| &*part.island);
     let own = RoutingSpec::default_of(topology.kind());
     let is_of = |view| TopologySpec::kinds_with(view).any(|kind| kind == topology.kind());
     let is_family = [View::Levels, View::Groups, View::Grid, View::Cliques].into_iter().any(is_of);

@@ -113,15 +113,15 @@ impl NetworkParameters<'_> {
     fn round_trip_packets(&self, router_delay: Time) -> Vec<u64> {
         let time = |link: &LinkParameters| link.bandwidth.serialization(self.packet).map_or(0, |(time, _)| time.0);
         let slowest = self.links.iter().map(time).max().unwrap_or(0);
-        let of = |(class, link): (usize, &LinkParameters)| {
+        let of = |(name, link): (&&str, &LinkParameters)| {
             // Nodes take packets without credit.
-            if class == usize::from(ChannelClass::EJECTION.0) {
+            if ChannelClass::is_ejection_name(name) {
                 return 0;
             }
             let round_trip = link.delay.0.saturating_mul(2).saturating_add(router_delay.0).saturating_add(slowest);
             round_trip.div_ceil(time(link).max(1)).saturating_add(1)
         };
-        self.links.iter().enumerate().map(of).collect()
+        self.names.iter().zip(self.links).map(of).collect()
     }
 
     /// Returns a capacity of `count` packets, limited by the largest default.

@@ -49,9 +49,9 @@ impl Depths {
         given: &mut Option<Self>,
         all: impl Iterator<Item = (&'a str, Capacity)>,
     ) -> Vec<String> {
-        let with_credits = (0..).zip(all).filter(|&(class, _)| class != ChannelClass::EJECTION.0);
+        let with_credits = all.filter(|(name, _)| !ChannelClass::is_ejection_name(name));
         let mut depths: BTreeMap<String, Capacity> =
-            with_credits.map(|(_, (name, depth))| (name.to_owned(), depth)).collect();
+            with_credits.map(|(name, depth)| (name.to_owned(), depth)).collect();
         match given {
             Some(Self::Uniform(_)) => Vec::new(),
             Some(Self::ByClass(given)) => {

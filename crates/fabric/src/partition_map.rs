@@ -10,16 +10,15 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use engine::Wheel;
-use topology::Endpoint;
+use topology::{Endpoint, Topology};
 use units::{NodeId, PlaneId, PortId, RouterId};
 
 use crate::event_kind;
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::plan::Plan;
 
-/// Division of a network. Each router, with its nodes, belongs to one partition. If there are several planes, the
-/// copies of a router belong to the partition of the first copy, so that all attachments of a node are in one
-/// partition.
+/// Division of a network. Each router, with its nodes, belongs to one partition. If there are several planes or
+/// networks, all attachments of a node are in one partition (`Topology::bundles`).
 #[derive(Debug)]
 pub struct PartitionMap {
     /// Routers of each partition, in ascending order of locality.
@@ -84,6 +83,9 @@ const SHORTEST_WINDOW: u64 = 2;
 /// Largest number of partitions.
 const MOST: u64 = 1 << 10;
 
+/// Partition of a node that has none yet.
+const NOWHERE: u16 = u16::MAX;
+
 impl PartitionMap {
     /// Returns the bytes of the map of a network divided for one worker, and of the event wheels of its partitions.
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
@@ -120,7 +122,7 @@ impl PartitionMap {
             routers: Vec::new(),
             nodes: Vec::new(),
             home: vec![(0, 0); topology.routers() as usize],
-            node_home: vec![(0, 0); topology.nodes() as usize],
+            node_home: vec![(NOWHERE, 0); topology.nodes() as usize],
             planes: topology.planes(),
             ports: Vec::new(),
             worker: Vec::new(),
@@ -128,15 +130,17 @@ impl PartitionMap {
         };
         let most = if parts == 1 { u64::MAX } else { (total / workers / 2).min(CLUSTER_PORTS) };
         let (mut before, mut last) = (0, None);
-        for cluster in clusters(plan, most) {
+        let bundles = Bundles::new(topology);
+        for cluster in bundles.clusters(plan, most) {
             let part = (before * parts / total.max(1)).min(parts - 1);
             if last != Some(part) {
                 last = Some(part);
                 map.begin(part / blocks);
             }
-            for router in cluster {
-                map.adopt(plan, router);
-                before += u64::from(topology.planes()) * u64::from(topology.ports(router));
+            for bundle in cluster {
+                let bundle = &bundles.routers[bundle];
+                map.adopt(plan, bundle);
+                before += ports_of(topology, bundle);
             }
         }
         if map.routers.is_empty() {
@@ -154,19 +158,21 @@ impl PartitionMap {
         self.ports.push(0);
     }
 
-    /// Adds a router, with its copies in other planes, and its nodes to the last partition.
-    fn adopt(&mut self, plan: &Plan, router: RouterId) {
+    /// Adds a bundle of routers and their nodes to the last partition.
+    fn adopt(&mut self, plan: &Plan, bundle: &[RouterId]) {
         let topology = plan.topology();
         let part = self.routers.len() - 1;
-        for copy in (0..self.planes).map(|plane| RouterId(router.0 + plane * topology.plane_routers())) {
-            self.routers[part].push(copy.0);
-            self.home[copy.index()] = (part as u16, self.ports[part]);
-            self.ports[part] += u32::from(plan.ports(copy));
-        }
-        for port in 0..topology.ports(router) {
-            if let Endpoint::Node(node) = topology.endpoint(router, PortId(port)) {
-                self.node_home[node.index()] = (part as u16, self.nodes[part].len() as u32);
-                self.nodes[part].push(node.0);
+        for &router in bundle {
+            self.routers[part].push(router.0);
+            self.home[router.index()] = (part as u16, self.ports[part]);
+            self.ports[part] += u32::from(plan.ports(router));
+            for port in (0..topology.ports(router)).map(PortId) {
+                let Endpoint::Node(node) = topology.endpoint(router, port) else { continue };
+                let home = &mut self.node_home[node.index()];
+                if home.0 == NOWHERE {
+                    *home = (part as u16, self.nodes[part].len() as u32);
+                    self.nodes[part].push(node.0);
+                }
             }
         }
     }
@@ -263,48 +269,75 @@ fn shortest_window(size: &NetworkSize) -> u64 {
     size.shortest_packet.saturating_mul(SHORTEST_WINDOW)
 }
 
-/// Returns clusters of the routers of the first plane, in ascending order of the locality of a cluster's first router.
-/// Channels between clusters have at least some delay: the largest for which no cluster has more than `most` ports.
-fn clusters(plan: &Plan, most: u64) -> Vec<Vec<RouterId>> {
-    let topology = plan.topology();
-    let mut order: Vec<RouterId> = (0..topology.plane_routers()).map(RouterId).collect();
-    order.sort_by_key(|&router| topology.locality(router));
-    let delays: BTreeSet<Reverse<u64>> = links(plan).map(|link| Reverse(link.delay)).collect();
-    for Reverse(delay) in delays {
-        let clusters = joined_below(plan, &order, delay);
-        let planes = u64::from(topology.planes());
-        let ports =
-            |cluster: &Vec<RouterId>| planes * cluster.iter().map(|&r| u64::from(topology.ports(r))).sum::<u64>();
-        if clusters.iter().map(ports).max() <= Some(most) {
-            return clusters;
-        }
-    }
-    order.into_iter().map(|router| vec![router]).collect()
+/// Returns the number of ports of some routers.
+fn ports_of(topology: &dyn Topology, routers: &[RouterId]) -> u64 {
+    routers.iter().map(|&router| u64::from(topology.ports(router))).sum()
 }
 
-/// Returns clusters of routers, each joined by channels with a delay below `delay`.
-fn joined_below(plan: &Plan, order: &[RouterId], delay: u64) -> Vec<Vec<RouterId>> {
-    let mut cluster_of = vec![usize::MAX; order.len()];
-    let mut count = 0;
-    for &first in order {
-        if cluster_of[first.index()] != usize::MAX {
-            continue;
+/// Routers that are divided together.
+struct Bundles {
+    routers: Vec<Vec<RouterId>>,
+    /// Bundle of each router.
+    of: Vec<u32>,
+    /// Bundles in ascending order of the locality of their first router.
+    order: Vec<usize>,
+}
+
+impl Bundles {
+    fn new(topology: &dyn Topology) -> Self {
+        let routers = topology.bundles();
+        let mut of = vec![0; topology.routers() as usize];
+        for (number, bundle) in (0..).zip(&routers) {
+            bundle.iter().for_each(|router| of[router.index()] = number);
         }
-        let mut found = vec![first];
-        cluster_of[first.index()] = count;
-        while let Some(router) = found.pop() {
-            for link in links_of(plan, router).filter(|link| link.delay < delay) {
-                if cluster_of[link.to.index()] == usize::MAX {
-                    cluster_of[link.to.index()] = count;
-                    found.push(link.to);
-                }
+        let mut order: Vec<usize> = (0..routers.len()).collect();
+        order.sort_by_key(|&bundle| topology.locality(routers[bundle][0]));
+        Self { routers, of, order }
+    }
+
+    /// Returns clusters of bundles, in ascending order of the locality of a cluster's first router. Channels between
+    /// clusters have at least some delay: the largest for which no cluster has more than `most` ports.
+    fn clusters(&self, plan: &Plan, most: u64) -> Vec<Vec<usize>> {
+        let topology = plan.topology();
+        let delays: BTreeSet<Reverse<u64>> = links(plan).map(|link| Reverse(link.delay)).collect();
+        for Reverse(delay) in delays {
+            let clusters = self.joined_below(plan, delay);
+            let ports = |cluster: &Vec<usize>| -> u64 {
+                cluster.iter().map(|&bundle| ports_of(topology, &self.routers[bundle])).sum()
+            };
+            if clusters.iter().map(ports).max() <= Some(most) {
+                return clusters;
             }
         }
-        count += 1;
+        self.order.iter().map(|&bundle| vec![bundle]).collect()
     }
-    let mut clusters = vec![Vec::new(); count];
-    for &router in order {
-        clusters[cluster_of[router.index()]].push(router);
+
+    /// Returns clusters of bundles, each joined by channels with a delay below `delay`.
+    fn joined_below(&self, plan: &Plan, delay: u64) -> Vec<Vec<usize>> {
+        let mut cluster_of = vec![usize::MAX; self.order.len()];
+        let mut count = 0;
+        for &first in &self.order {
+            if cluster_of[first] != usize::MAX {
+                continue;
+            }
+            let mut found = vec![first];
+            cluster_of[first] = count;
+            while let Some(bundle) = found.pop() {
+                let links = self.routers[bundle].iter().flat_map(|&router| links_of(plan, router));
+                for link in links.filter(|link| link.delay < delay) {
+                    let next = self.of[link.to.index()] as usize;
+                    if cluster_of[next] == usize::MAX {
+                        cluster_of[next] = count;
+                        found.push(next);
+                    }
+                }
+            }
+            count += 1;
+        }
+        let mut clusters = vec![Vec::new(); count];
+        for &bundle in &self.order {
+            clusters[cluster_of[bundle]].push(bundle);
+        }
+        clusters
     }
-    clusters
 }

@@ -384,7 +384,7 @@ impl Plan {
     pub fn class_of(&self, channel: ChannelId) -> ChannelClass {
         match self.channels.source(channel) {
             topology::ChannelSource::Router(router, port) => self.topology.class(router, port),
-            topology::ChannelSource::Node(..) => ChannelClass::INJECTION,
+            topology::ChannelSource::Node(_, plane) => self.topology.injection_class(plane),
         }
     }
 }

@@ -32,7 +32,11 @@ impl Plan {
     /// Returns the least credit round trip, in ticks, of a channel into a router of a set whose packets leave by several
     /// others. Under `row-minimum`, packets that enter a crosspoint other than the fullest return their credits at once.
     pub fn least_credit_round_trip(&self, class: ChannelClass, set: usize) -> u64 {
-        let outs = (0..self.links.len() as u8).map(ChannelClass).filter(|&out| out != ChannelClass::INJECTION);
+        let topology = &*self.topology;
+        let is_next = |&out: &ChannelClass| {
+            !topology.is_injection(out) && topology.network_of_class(out) == topology.network_of_class(class)
+        };
+        let outs = (0..self.links.len() as u8).map(ChannelClass).filter(is_next);
         let least = outs.map(|out| self.credit_round_trip(class, set, out)).min().unwrap_or(0);
         match &self.router {
             RouterSpec::OutputQueued(spec) if spec.credits == CreditRule::RowMinimum => {

@@ -273,7 +273,7 @@ fn grid(topology: &dyn Topology) -> Option<&Grid> {
 
 /// Returns the hops from a node of a grid to its router and back. 0 if each router has one node.
 fn ends(topology: &dyn Topology) -> u32 {
-    if topology.nodes() == topology.plane_routers() { 0 } else { 2 }
+    if topology.nodes() == topology.routers() / topology.planes() { 0 } else { 2 }
 }
 
 impl Hops {

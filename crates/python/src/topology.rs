@@ -91,8 +91,12 @@ impl Topology {
     fn line(&self, channels: &Channels, channel: ChannelId) -> Line {
         let (class, from, to) = match channels.source(channel) {
             ChannelSource::Node(node, plane) => {
-                let (router, port) = self.inner.attachment_on(node, plane);
-                (ChannelClass::INJECTION, [NOTHING, NOTHING, node.0 as i32], [router.0 as i32, port.0.into(), NOTHING])
+                let Some((router, port)) = self.inner.attachment_on(node, plane) else { return [NOTHING; 7] };
+                (
+                    self.inner.injection_class(plane),
+                    [NOTHING, NOTHING, node.0 as i32],
+                    [router.0 as i32, port.0.into(), NOTHING],
+                )
             }
             ChannelSource::Router(router, port) => {
                 let to = match self.inner.endpoint(router, port) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Serialize};
+use topology::families::networks;
 use topology::{Topology, TopologySpec, View};
 use units::KeyError;
 
@@ -20,13 +21,13 @@ use crate::algorithms::ecmp::EcmpSpec;
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec, RoundRobinUpDownSpec};
 use crate::algorithms::levels::LevelRouting;
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
+use crate::algorithms::networks::NetworksRouting;
 use crate::algorithms::opensm::dfsssp::DfssspSpec;
 use crate::algorithms::opensm::ftree::FtreeSpec;
 use crate::algorithms::opensm::lash::LashSpec;
 use crate::algorithms::opensm::minhop::MinhopSpec;
 use crate::algorithms::opensm::nue::NueSpec;
 use crate::algorithms::opensm::updn::UpdnSpec;
-use crate::algorithms::planes::PlanesRouting;
 use crate::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
 use crate::algorithms::table::TableSpec;
 use crate::algorithms::up_down::UpDownSpec;
@@ -337,9 +338,10 @@ impl RoutingSpec {
     /// If the algorithm is not made for the topology, or if a key does not fit it.
     pub fn build_in(&self, topology: &dyn Topology, base: &Path) -> Result<Arc<dyn Routing>, KeyError> {
         let views = topology.views();
-        if let Some((plane, _)) = views.planes {
-            let routing = self.build_in(&**plane, base)?;
-            return Ok(Arc::new(PlanesRouting::new(routing, &**plane)));
+        if let Some(joined) = views.networks {
+            let of_part = |part: &networks::Part| self.build_in(&*part.island, base);
+            let parts = joined.parts().iter().map(of_part).collect::<Result<_, _>>()?;
+            return Ok(Arc::new(NetworksRouting::new(joined, parts)?));
         }
         if !self.fits(topology) {
             return Err(self.misfit(topology));

@@ -40,7 +40,7 @@ use topology::{ChannelSource, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, RouterId, VcClass};
 
 use crate::Routing;
-use crate::algorithms::planes::one_plane;
+use crate::islands::Island;
 use crate::trees::Trees;
 use crate::walk::{RoutingContractError, Wiring};
 use follow::{add_destinations, add_representatives, check_destinations, destinations, spread};
@@ -125,9 +125,20 @@ pub fn dependency_cycle_unless(
     trees: Option<&Trees>,
     stops: &Stops<'_>,
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
-    let (topology, routing) = if trees.is_some() { (topology, routing) } else { one_plane(topology, routing) };
-    let covering = routing.covering();
-    find_dependency_cycle((topology, covering.as_deref().unwrap_or(routing)), trees, (EXHAUSTIVE, stops))
+    let find = |topology, routing: &dyn Routing| {
+        let covering = routing.covering();
+        find_dependency_cycle((topology, covering.as_deref().unwrap_or(routing)), trees, (EXHAUSTIVE, stops))
+    };
+    if trees.is_some() {
+        return find(topology, routing);
+    }
+    // Islands of a network are equal, or have fewer nodes, and packets do not leave theirs.
+    for Island { topology, routing, .. } in Island::first(topology, routing) {
+        if let Some(cycle) = find(topology, routing)? {
+            return Ok(Some(cycle));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns a cycle. If more than `limit` pairs of routers and destinations would have to be followed, uses
@@ -214,7 +225,9 @@ fn by_representatives<'a>(
 pub fn channel_name(topology: &dyn Topology, channels: &Channels, channel: ChannelId) -> String {
     let (router, port) = match channels.source(channel) {
         ChannelSource::Node(node, plane) => {
-            let (router, port) = topology.attachment_on(node, plane);
+            let Some((router, port)) = topology.attachment_on(node, plane) else {
+                return format!("unconnected injection channel of node {node}");
+            };
             return format!("injection channel from node {node} to {} port {port}", router_name(topology, router));
         }
         ChannelSource::Router(router, port) => (router, port),

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use topology::{Endpoint, Topology};
 use units::{KeyError, KeyResult, NodeId, PortId, RouterId, VcClass};
 
-use crate::algorithms::planes::one_plane;
 use crate::algorithms::shortest_path::TieRule;
 use crate::algorithms::table::{DestinationKind, MAX_ENTRIES, MAX_LAYERS};
+use crate::islands::Island;
 use crate::walk::Wiring;
 use crate::{Choice, Hop, Route, RouteState, Routing};
 
@@ -49,7 +49,10 @@ impl RoutingTable {
     /// If the next ports are not a function of the router, the destination and a routing state with a single start: if
     /// a packet draws its path at the source, or a router weighs whole paths.
     pub fn of(topology: &dyn Topology, routing: &dyn Routing) -> Result<Self, KeyError> {
-        let (topology, routing) = one_plane(topology, routing);
+        let first = Island::first(topology, routing);
+        let [Island { topology, routing, .. }] = first[..] else {
+            return Err(KeyError::new("network", "each network has a separate table: export one of them"));
+        };
         let nodes: Vec<NodeId> = destinations(topology, routing);
         let starts = starts(topology, routing, &nodes)?;
         let mut tracer = Tracer {

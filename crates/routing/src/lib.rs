@@ -5,6 +5,7 @@ pub mod algorithms;
 mod catalogue;
 mod deadlock;
 mod export;
+pub mod islands;
 mod lengths;
 mod loads;
 mod multicast_loads;

@@ -24,10 +24,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use topology::{ChannelClass, Channels, Endpoint, Topology};
-use units::{ChannelId, NodeId, PlaneId, PortId, RouterId, VcClass};
+use units::{ChannelId, NodeId, PortId, RouterId, VcClass};
 
 use crate::Routing;
-use crate::algorithms::planes::one_plane;
+use crate::islands::Island;
 use crate::pair_loads::follow_pairs;
 use crate::traffic::{Demand, Demands, RouterTraffic, Symmetry, Traffic, alike};
 use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk, Wiring};
@@ -96,19 +96,50 @@ pub fn demand_loads(
     demands: &Demands<'_>,
     report: &Report<'_>,
 ) -> Result<ChannelLoads, RoutingContractError> {
-    let (plane, own) = one_plane(topology, routing);
-    if let Some(method) = own.output_loads() {
-        let load = RouterTraffic::gather(plane, demands).loads(plane, method);
-        return Ok(ChannelLoads { load: on_planes(topology, load) });
+    let own = routing.parts().first().map_or(routing, |own| &**own);
+    network_loads(topology, (0, own), demands, report)
+}
+
+/// Returns the expected load of every channel of a network under its demands, given the routing of an island. Channels
+/// of other networks have none. Loads are in units of the network's injection links.
+///
+/// # Errors
+/// If the routing breaks its contract, or the callback ends the analysis.
+pub fn network_loads(
+    topology: &dyn Topology,
+    (network, routing): (usize, &dyn Routing),
+    demands: &Demands<'_>,
+    report: &Report<'_>,
+) -> Result<ChannelLoads, RoutingContractError> {
+    let all = Channels::new(topology);
+    let mut load = vec![0.0; all.count() as usize];
+    let islands = Island::all(topology, (network, routing));
+    let count = islands.len() as f64;
+    for (number, island) in (0_u32..).zip(islands) {
+        let part = |done: f64| report((f64::from(number) + done) / count);
+        let own = island_loads((island.topology, routing), &|node| island.demand(node, demands), &part)?;
+        island.add(&all, &own, &mut load);
     }
-    let symmetry = own.symmetry().and_then(|found| Some((found, alike(plane.nodes(), demands)?)));
+    Ok(ChannelLoads { load })
+}
+
+/// Returns the expected load of every channel of an island.
+fn island_loads(
+    (topology, routing): (&dyn Topology, &dyn Routing),
+    demands: &Demands<'_>,
+    report: &Report<'_>,
+) -> Result<Vec<f64>, RoutingContractError> {
+    if let Some(method) = routing.output_loads() {
+        return Ok(RouterTraffic::gather(topology, demands).loads(topology, method));
+    }
+    let symmetry = routing.symmetry().and_then(|found| Some((found, alike(topology.nodes(), demands)?)));
     let mut load = match symmetry {
-        _ if own.fixed_by_flow() => follow_pairs(plane, own, demands, report)?,
-        Some((symmetry, each)) => symmetric_loads(plane, own, (&symmetry, each))?,
-        None => follow_demands(plane, own, demands, report)?,
+        _ if routing.fixed_by_flow() => follow_pairs(topology, routing, demands, report)?,
+        Some((symmetry, each)) => symmetric_loads(topology, routing, (&symmetry, each))?,
+        None => follow_demands(topology, routing, demands, report)?,
     };
-    Ends::new(plane, demands).set(plane, &mut load);
-    Ok(ChannelLoads { load: on_planes(topology, load) })
+    Ends::new(topology, demands).set(topology, &mut load);
+    Ok(load)
 }
 
 /// Returns the loads of channels between routers if each node sends `each` to every other.
@@ -274,21 +305,15 @@ pub fn follow_packets(
     routing: &dyn Routing,
     traffic: &Traffic<'_>,
 ) -> Result<ChannelLoads, RoutingContractError> {
-    let (plane, routing) = one_plane(topology, routing);
-    let wiring = Wiring::new(plane);
-    let mut flows = Flows::new(&wiring, routing);
-    flows.follow(plane, traffic)?;
-    Ok(ChannelLoads { load: on_planes(topology, flows.load) })
-}
-
-/// Returns the loads of all planes, given the loads of one: they are equal.
-pub(crate) fn on_planes(topology: &dyn Topology, load: Vec<f64>) -> Vec<f64> {
-    let planes = topology.planes() as usize;
-    if planes == 1 {
-        return load;
+    let all = Channels::new(topology);
+    let mut load = vec![0.0; all.count() as usize];
+    for island in Island::first(topology, routing).iter().take(1) {
+        let wiring = Wiring::new(island.topology);
+        let mut flows = Flows::new(&wiring, island.routing);
+        flows.follow(island.topology, traffic)?;
+        island.add(&all, &flows.load, &mut load);
     }
-    let (outputs, injections) = load.split_at(load.len() - topology.nodes() as usize);
-    [outputs.repeat(planes), injections.repeat(planes)].concat()
+    Ok(ChannelLoads { load })
 }
 
 /// Load that passes from one channel to another inside a router.
@@ -315,8 +340,8 @@ pub fn transit_loads(
     traffic: &Traffic<'_>,
 ) -> Result<Vec<TransitLoad>, RoutingContractError> {
     let all = Channels::new(topology);
-    let planes = topology.planes();
-    let (topology, routing) = one_plane(topology, routing);
+    let Some(island) = Island::first(topology, routing).into_iter().next() else { return Ok(Vec::new()) };
+    let Island { topology, routing, .. } = island;
     let wiring = Wiring::new(topology);
     let mut flows = Flows::new(&wiring, routing);
     flows.walk.keep_inputs_apart();
@@ -331,18 +356,19 @@ pub fn transit_loads(
         input((router, port)).map(|input| TransitLoad { input, vc_class, output, load })
     };
     let of_one: Vec<TransitLoad> = flows.transits.iter().flatten().filter_map(transit).collect();
-    if planes == 1 {
-        return Ok(of_one);
-    }
-    // The numbers of the first plane's channels among all.
-    let ports = wiring.channels.ports();
-    let number = |ChannelId(own)| if own < ports { ChannelId(own) } else { all.injection(NodeId(own - ports)) };
-    let on = |plane: PlaneId| {
-        let (all, number) = (&all, &number);
-        let copy = move |channel| all.copy_on(number(channel), plane);
-        of_one.iter().map(move |of| TransitLoad { input: copy(of.input), output: copy(of.output), ..*of })
+    let copies = |channel| {
+        let mut copies = Vec::new();
+        island.copies((&wiring.channels, &all), channel, |copy| copies.push(copy));
+        copies
     };
-    Ok((0..planes).flat_map(|plane| on(PlaneId(plane as u8))).collect())
+    let of_planes = of_one.iter().map(|of| (of, copies(of.input), copies(of.output)));
+    let of_planes = of_planes.flat_map(|(of, inputs, outputs)| {
+        let ends = inputs.into_iter().zip(outputs).enumerate();
+        ends.map(|(plane, (input, output))| (plane, TransitLoad { input, output, ..*of }))
+    });
+    let mut loads: Vec<(usize, TransitLoad)> = of_planes.collect();
+    loads.sort_by_key(|&(plane, _)| plane);
+    Ok(loads.into_iter().map(|(_, load)| load).collect())
 }
 
 /// Input router and port of packets, their class of virtual channels, and their output channel.
@@ -496,7 +522,7 @@ impl ChannelLoads {
         let mut classes: Vec<ClassLoad> = (0..).zip(topology.class_names()).map(empty).collect();
         let channels = Channels::new(topology);
         for (channel, &load) in (0..).map(ChannelId).zip(&self.load) {
-            let Some(class) = class_of(topology, &channels, channel) else { continue };
+            let Some(class) = topology.class_of(channels.source(channel)) else { continue };
             let class = &mut classes[usize::from(class.0)];
             class.channels += 1;
             class.max = class.max.max(load);
@@ -525,16 +551,5 @@ impl ChannelLoads {
     fn utilisation(&self, capacity: &RelativeCapacity<'_>) -> impl Iterator<Item = f64> {
         let ratio = move |(channel, &load): (ChannelId, &f64)| if load > 0.0 { load / capacity(channel) } else { 0.0 };
         (0..).map(ChannelId).zip(&self.load).map(ratio)
-    }
-}
-
-/// Returns the class of a channel. `None`: it is not connected.
-fn class_of(topology: &dyn Topology, channels: &Channels, channel: ChannelId) -> Option<ChannelClass> {
-    match channels.source(channel) {
-        topology::ChannelSource::Node(..) => Some(ChannelClass::INJECTION),
-        topology::ChannelSource::Router(router, port) => {
-            let connected = topology.endpoint(router, port) != Endpoint::Unconnected;
-            connected.then(|| topology.class(router, port))
-        }
     }
 }

@@ -15,8 +15,7 @@ use std::fmt;
 use topology::{Channels, Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
 
-use crate::algorithms::planes::one_plane;
-use crate::loads::on_planes;
+use crate::islands::Island;
 use crate::walk::RoutingContractError;
 use crate::{ChannelLoads, Choice, Hop, Route, RouteState, Routing};
 
@@ -103,7 +102,12 @@ pub fn multicast_loads(
     routing: &dyn Routing,
     traffic: &MulticastTraffic<'_>,
 ) -> Result<MulticastLoads, MulticastLoadsError> {
-    let (all, (topology, routing)) = (topology, one_plane(topology, routing));
+    let all = Channels::new(topology);
+    let mut load_of_all = vec![0.0; all.count() as usize];
+    let Some(island) = Island::first(topology, routing).into_iter().next() else {
+        return Ok(MulticastLoads { loads: ChannelLoads { load: load_of_all }, exact: true });
+    };
+    let Island { topology, routing, .. } = island;
     let channels = Channels::new(topology);
     let load = vec![0.0; channels.count() as usize];
     let mut walk = SetWalk { topology, routing, traffic, channels, load, exact: true };
@@ -132,7 +136,8 @@ pub fn multicast_loads(
         walk.visit(at, &members, &senders, 1.0)?;
     }
     let SetWalk { load, exact, .. } = walk;
-    Ok(MulticastLoads { loads: ChannelLoads { load: on_planes(all, load) }, exact })
+    island.add(&all, &load, &mut load_of_all);
+    Ok(MulticastLoads { loads: ChannelLoads { load: load_of_all }, exact })
 }
 
 /// Sending nodes, with the offered load of each.

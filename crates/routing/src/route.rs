@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use topology::ChannelClass;
-use units::{ChannelId, Draw, NodeId, PortId, RouterId, Time, VcClass};
+use units::{ChannelId, Draw, NodeId, PlaneId, PortId, RouterId, Time, VcClass};
 
 use crate::traffic::{OutputLoads, Symmetry};
 
@@ -216,6 +216,10 @@ pub trait Routing: Debug + Send + Sync {
     fn start(&self, _src: NodeId, _dst: NodeId, _draw: &mut dyn Draw) -> RouteState {
         RouteState::default()
     }
+    /// Returns the initial routing state of a packet from the first node to the second, in a plane that joins them.
+    fn start_on(&self, _plane: PlaneId, (src, dst): (NodeId, NodeId), draw: &mut dyn Draw) -> RouteState {
+        self.start(src, dst, draw)
+    }
     /// Returns the exact distribution of `start`: each state with its probability. Probabilities sum to 1. The
     /// distribution is equal for all nodes of one router, unless `fixed_by_flow`.
     fn initial_distribution(&self, _src: NodeId, _dst: NodeId) -> Vec<(RouteState, f64)> {
@@ -360,9 +364,9 @@ pub trait Routing: Debug + Send + Sync {
     fn path_channels(&self, _from: RouterId, _to: RouterId) -> Option<u32> {
         None
     }
-    /// Returns the routing of one plane, if there are several planes.
-    fn plane(&self) -> Option<&Arc<dyn Routing>> {
-        None
+    /// Returns the routing of an island of each network, if there are several networks or planes.
+    fn parts(&self) -> &[Arc<dyn Routing>] {
+        &[]
     }
     /// Returns the bytes of tables that the user provides and that may be large.
     fn table_bytes(&self) -> u64 {

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use ::experiment::ExperimentSpec;
 use ::network::{Feature, NetworkModel};
 use topology::{ChannelClass, Endpoint, Topology};
-use units::{KeyError, Length, NodeId, PlaneId, PortId, RouterId, Time};
+use units::{KeyError, Length, NodeId, PortId, RouterId, Time};
 
 use crate::floor::Floor;
 
@@ -45,10 +45,10 @@ pub fn each_cable(
             }
         }
     }
-    for plane in (0..topology.planes()).map(|plane| PlaneId(plane as u8)) {
+    for plane in topology.all_planes() {
+        let classes = (topology.injection_class(plane), topology.ejection_class(plane));
         for node in (0..topology.nodes()).map(NodeId) {
-            let router = topology.attachment_on(node, plane).0;
-            let classes = (ChannelClass::INJECTION, ChannelClass::EJECTION);
+            let Some((router, _)) = topology.attachment_on(node, plane) else { continue };
             add(classes, &|floor| (floor.of_node(node), floor.of_router(router)));
         }
     }

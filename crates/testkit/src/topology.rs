@@ -6,8 +6,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
-use topology::{ChannelClass, Endpoint, NO_PATH, Topology};
-use units::{NodeId, PlaneId, PortId, RouterId};
+use topology::{Endpoint, NO_PATH, Topology};
+use units::{NodeId, PortId, RouterId};
 
 /// Maximum number of routers whose distances are all checked. With more routers, a sample is checked.
 const ALL_SOURCES: u32 = 600;
@@ -129,9 +129,11 @@ fn check_wiring(topology: &dyn Topology) {
 }
 
 fn check_attachments(topology: &dyn Topology) {
-    let planes = || (0..topology.planes()).map(|plane| PlaneId(plane as u8));
+    let planes = || topology.all_planes();
+    let mut attached = 0;
     for (node, plane) in (0..topology.nodes()).map(NodeId).flat_map(|node| planes().map(move |plane| (node, plane))) {
-        let (router, port) = topology.attachment_on(node, plane);
+        let Some((router, port)) = topology.attachment_on(node, plane) else { continue };
+        attached += 1;
         assert_eq!(topology.plane_of(router), plane, "the plane of router {router}");
         let known = router.0 < topology.routers() && port.0 < topology.ports(router);
         assert!(known, "node {node} is attached to port {port} of router {router}: there is none");
@@ -144,23 +146,34 @@ fn check_attachments(topology: &dyn Topology) {
     }
     let is_node = |(router, port)| matches!(topology.endpoint(router, port), Endpoint::Node(_));
     let hanging = all_ports(topology).filter(|&place| is_node(place)).count();
-    assert_eq!(hanging, (topology.planes() * topology.nodes()) as usize, "ports with a node");
+    assert_eq!(hanging, attached, "ports with a node");
+    for node in (0..topology.nodes()).map(NodeId) {
+        let first = planes().find_map(|plane| topology.attachment_on(node, plane));
+        assert_eq!(first, Some(topology.attachment(node)), "the first port of node {node}");
+    }
 }
 
 fn check_classes(topology: &dyn Topology) {
     let names = topology.class_names();
-    assert_eq!(names[..2], ["injection", "ejection"]);
+    for plane in topology.all_planes() {
+        let ends = [topology.injection_class(plane), topology.ejection_class(plane)];
+        let ends = ends.map(|class| names[usize::from(class.0)].rsplit('.').next());
+        assert_eq!(ends, [Some("injection"), Some("ejection")]);
+    }
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "a class name occurs twice: {names:?}");
     for name in &names {
-        // A bare name, so that `[link.NAME]` needs no quotes.
-        let bare = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        // A bare name, so that `[link.NAME]` needs no quotes. The name of a network may precede it.
+        let bare = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.');
         assert!(bare && !name.is_empty(), "`{name}` is not a bare key");
     }
     for (router, port) in all_ports(topology) {
         let class = topology.class(router, port);
         let valid = match topology.endpoint(router, port) {
-            Endpoint::Node(_) => class == ChannelClass::EJECTION,
-            Endpoint::Router(..) => class > ChannelClass::EJECTION && usize::from(class.0) < names.len(),
+            Endpoint::Node(_) => class == topology.ejection_class(topology.plane_of(router)),
+            Endpoint::Router(..) => {
+                let is_end = topology.is_injection(class) || topology.is_ejection(class);
+                !is_end && usize::from(class.0) < names.len()
+            }
             Endpoint::Unconnected => true,
         };
         assert!(valid, "port {port} of router {router} has class {}", class.0);
@@ -192,7 +205,8 @@ fn check_distances(topology: &dyn Topology) {
             let distance = topology.distance(from, to);
             let known = if distance == NO_PATH { None } else { Some(distance) };
             assert_eq!(known, found, "distance from router {from} to {to}");
-            assert_eq!(known.is_some(), topology.plane_of(from) == topology.plane_of(to), "a path from {from} to {to}");
+            let island = |router| topology.views().networks.map(|networks| networks.position(router).first);
+            assert_eq!(known.is_some(), island(from) == island(to), "a path from {from} to {to}");
             if has_nodes[from.index()] && has_nodes[to.index()] {
                 longest = longest.max(found.unwrap_or(0));
             }

@@ -12,6 +12,7 @@
 
 use units::{PortId, RouterId};
 
+use crate::families::networks::Part;
 use crate::network::Topology;
 use crate::wires::Endpoint;
 
@@ -38,9 +39,10 @@ pub struct BisectionBounds {
 /// Returns bounds of a network's bisection. `None` if no halves of the nodes with their routers are found, or if there
 /// is one router or more than 4,096.
 pub fn bisection_bounds(topology: &dyn Topology) -> Option<BisectionBounds> {
-    if let Some((plane, planes)) = topology.views().planes {
-        let BisectionBounds { least, most } = bisection_bounds(&**plane)?;
-        return Some(BisectionBounds { least: least * u64::from(planes), most: most * u64::from(planes) });
+    if let Some(networks) = topology.views().networks {
+        let Part { island, planes, .. } = networks.only()?;
+        let BisectionBounds { least, most } = bisection_bounds(&**island)?;
+        return Some(BisectionBounds { least: least * u64::from(*planes), most: most * u64::from(*planes) });
     }
     if !(2..=MAX_ROUTERS).contains(&topology.routers()) {
         return None;

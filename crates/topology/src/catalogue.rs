@@ -20,7 +20,7 @@ use crate::families::hyperx::{HyperX, HyperXSpec};
 use crate::families::jellyfish::{Jellyfish, JellyfishSpec};
 use crate::families::leaf_spine::{LeafSpine, LeafSpineSpec};
 use crate::families::multiplied::{self, KEY as WIRES, Multiple, Multiples, multiply};
-use crate::families::planes::{MAX_PLANES, Planes};
+use crate::families::networks::{MAX_PLANES, Networks};
 use crate::families::polarfly::{PolarFly, PolarFlySpec};
 use crate::families::single_switch::{SingleSwitch, SingleSwitchSpec};
 use crate::families::slim_fly::{SlimFly, SlimFlySpec};
@@ -306,7 +306,7 @@ impl NetworkSpec {
                 "planes",
                 "a flat network has no planes: without routers only a node's link is left of them; raise `link.bandwidth`",
             )),
-            (planes, _) => Ok(Arc::new(Planes::new(plane, planes)?)),
+            (planes, _) => Ok(Arc::new(Networks::of_planes(plane, planes)?)),
         }
     }
 }

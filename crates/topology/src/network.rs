@@ -1,12 +1,12 @@
 //! Interface of topologies, and the numbering of their channels.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
+use crate::families::networks::Networks;
 use crate::views::{Cliques, Grid, GroupTable, Groups, Hierarchy, Levels};
-use crate::wires::{ChannelClass, Endpoint};
+use crate::wires::{ChannelClass, Endpoint, NO_PATH};
 
 /// Shape of a machine. Routers, nodes and the ports of each router are numbered from 0 without gaps.
 ///
@@ -72,8 +72,8 @@ pub struct Views<'a> {
     pub node_groups: Option<u32>,
     /// Whether the nodes that a router reaches by its down ports are numbered consecutively, port by port.
     pub consecutive: bool,
-    /// Network of which every plane is a copy, and the number of planes, if there are several.
-    pub planes: Option<(&'a Arc<dyn Topology>, u32)>,
+    /// Networks that are joined, or planes of one network, if there are several.
+    pub networks: Option<&'a Networks>,
     /// Whether routers or nodes have other numbers than in the file of the topology: those of a grid.
     pub renumbered: bool,
     /// Omissions and assumptions of the reader of the topology's file, one sentence each.
@@ -127,31 +127,92 @@ impl Views<'_> {
 }
 
 impl dyn Topology + '_ {
-    /// Returns the number of planes: disjoint copies of one network, each with every node on it. The routers of a plane
-    /// are numbered after those of the plane before, each plane in the order of the first.
+    /// Returns the number of planes of all networks together: the channels that a node may have into routers. The
+    /// routers of a plane are numbered after those of the plane before.
     pub fn planes(&self) -> u32 {
-        self.views().planes.map_or(1, |(_, planes)| planes)
+        self.views().networks.map_or(1, Networks::planes)
     }
 
-    /// Returns the number of routers of a plane.
-    pub fn plane_routers(&self) -> u32 {
-        self.routers() / self.planes()
+    /// Iterates over the planes.
+    pub fn all_planes(&self) -> impl Iterator<Item = PlaneId> + use<> {
+        (0..self.planes() as u8).map(PlaneId)
     }
 
     /// Returns the plane of a router.
     pub fn plane_of(&self, router: RouterId) -> PlaneId {
-        PlaneId((router.0 / self.plane_routers()) as u8)
+        self.views().networks.map_or(PlaneId(0), |networks| networks.position(router).plane)
     }
 
-    /// Returns the router and the port that a node is attached to in a plane.
-    pub fn attachment_on(&self, node: NodeId, plane: PlaneId) -> (RouterId, PortId) {
-        let (router, port) = self.attachment(node);
-        (RouterId(router.0 + u32::from(plane.0) * self.plane_routers()), port)
+    /// Returns the router and the port that a node is attached to in a plane. `None`: it has no port there.
+    pub fn attachment_on(&self, node: NodeId, plane: PlaneId) -> Option<(RouterId, PortId)> {
+        match self.views().networks {
+            None => Some(self.attachment(node)),
+            Some(networks) => networks.attachment_on(node, plane),
+        }
     }
 
-    /// Returns the number of routers that a packet traverses on a shortest path between two nodes.
+    /// Returns sets of routers that belong to one partition of a run, since a node or a group of nodes hangs on all of
+    /// them, in ascending order of their first routers.
+    pub fn bundles(&self) -> Vec<Vec<RouterId>> {
+        let alone = || (0..self.routers()).map(|router| vec![RouterId(router)]).collect();
+        self.views().networks.map_or_else(alone, Networks::bundles)
+    }
+
+    /// Returns the class of the channels from nodes into the routers of a plane.
+    pub fn injection_class(&self, plane: PlaneId) -> ChannelClass {
+        self.views().networks.map_or(ChannelClass::INJECTION, |own| own.first_class(own.part_of(plane)))
+    }
+
+    /// Returns the class of the channels from the routers of a plane to nodes.
+    pub fn ejection_class(&self, plane: PlaneId) -> ChannelClass {
+        ChannelClass(self.injection_class(plane).0 + ChannelClass::EJECTION.0)
+    }
+
+    /// Returns the number of the network that a class of channels belongs to.
+    pub fn network_of_class(&self, class: ChannelClass) -> usize {
+        self.views().networks.map_or(0, |own| own.part_of_class(class))
+    }
+
+    /// Returns whether channels of a class lead to nodes.
+    pub fn is_ejection(&self, class: ChannelClass) -> bool {
+        self.part_of_class(class) == Some(ChannelClass::EJECTION)
+    }
+
+    /// Returns whether channels of a class come from nodes.
+    pub fn is_injection(&self, class: ChannelClass) -> bool {
+        self.part_of_class(class) == Some(ChannelClass::INJECTION)
+    }
+
+    /// Returns a class as its network numbers it. `None`: the class is no network's.
+    fn part_of_class(&self, class: ChannelClass) -> Option<ChannelClass> {
+        let Some(own) = self.views().networks else { return Some(class) };
+        class.0.checked_sub(own.first_class(own.part_of_class(class)).0).map(ChannelClass)
+    }
+
+    /// Returns the class of a channel. `None`: it is not connected.
+    pub fn class_of(&self, source: ChannelSource) -> Option<ChannelClass> {
+        match source {
+            ChannelSource::Node(node, plane) => self.attachment_on(node, plane).map(|_| self.injection_class(plane)),
+            ChannelSource::Router(router, port) => {
+                (self.endpoint(router, port) != Endpoint::Unconnected).then(|| self.class(router, port))
+            }
+        }
+    }
+
+    /// Returns the routers of two nodes in the first plane that joins them. `None`: no plane does.
+    pub fn joined(&self, from: NodeId, to: NodeId) -> Option<[(RouterId, PortId); 2]> {
+        let on = |plane| Some([self.attachment_on(from, plane)?, self.attachment_on(to, plane)?]);
+        self.all_planes().filter_map(on).find(|[from, to]| self.distance(from.0, to.0) != NO_PATH)
+    }
+
+    /// Returns the number of routers that a packet traverses on a shortest path between two nodes, in the plane in which
+    /// it is shortest. [`NO_PATH`]: no plane joins them.
     pub fn routers_between(&self, from: NodeId, to: NodeId) -> u32 {
-        self.distance(self.attachment(from).0, self.attachment(to).0) + 1
+        let on = |plane| {
+            let ((from, _), (to, _)) = (self.attachment_on(from, plane)?, self.attachment_on(to, plane)?);
+            self.distance(from, to).checked_add(1)
+        };
+        self.all_planes().filter_map(on).min().unwrap_or(NO_PATH)
     }
 }
 
@@ -162,7 +223,8 @@ pub struct Channels {
     /// First channel of each router, followed by the number of ports of all routers together.
     first: Vec<u32>,
     nodes: u32,
-    planes: u32,
+    /// First router of each plane, followed by the number of all.
+    planes: Vec<u32>,
 }
 
 impl Channels {
@@ -175,7 +237,9 @@ impl Channels {
             total += u32::from(topology.ports(RouterId(router)));
             first.push(total);
         }
-        Self { first, nodes: topology.nodes(), planes: topology.planes() }
+        let routers = [0, topology.routers()];
+        let planes = topology.views().networks.map_or(&routers[..], Networks::first_routers).to_vec();
+        Self { first, nodes: topology.nodes(), planes }
     }
 
     /// Returns the channel that leaves a router by a port.
@@ -199,13 +263,12 @@ impl Channels {
     /// Returns the plane of a router, as the topology does, without asking it.
     #[inline]
     pub fn plane_of(&self, router: RouterId) -> PlaneId {
-        PlaneId((router.0 / ((self.first.len() as u32 - 1) / self.planes)) as u8)
+        PlaneId((self.planes.partition_point(|&first| first <= router.0) - 1) as u8)
     }
 
-    /// Returns the copy of a channel of the first plane in another plane.
-    pub fn copy_on(&self, channel: ChannelId, plane: PlaneId) -> ChannelId {
-        let of_plane = if channel.0 < self.ports() { self.ports() / self.planes } else { self.nodes };
-        ChannelId(channel.0 + u32::from(plane.0) * of_plane)
+    /// Returns the number of planes.
+    pub fn planes(&self) -> u32 {
+        self.planes.len() as u32 - 1
     }
 
     /// Returns the number of ports of all routers together, which is also the first injection channel.
@@ -217,7 +280,7 @@ impl Channels {
     /// Returns the number of channels, those of unconnected ports included.
     #[inline]
     pub fn count(&self) -> u32 {
-        self.ports() + self.planes * self.nodes
+        self.ports() + self.planes() * self.nodes
     }
 
     /// Returns the router and port that an output channel leaves, or the node of an injection channel.

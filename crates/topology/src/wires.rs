@@ -33,6 +33,12 @@ impl ChannelClass {
     pub const INJECTION: Self = Self(0);
     /// Class 1 of every topology: channels from routers to nodes.
     pub const EJECTION: Self = Self(1);
+
+    /// Returns whether a class is one of channels to nodes, by its name: `ejection`, in several networks behind the name
+    /// of one.
+    pub fn is_ejection_name(name: &str) -> bool {
+        name.rsplit('.').next() == Some("ejection")
+    }
 }
 
 /// Distance of routers without a path between them.

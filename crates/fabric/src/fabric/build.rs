@@ -109,7 +109,7 @@ fn classes(plan: &Plan) -> Classes {
     let mut classes = Box::new([Class::default(); MOST_LINK_CLASSES]);
     for (class, (channel, [from, to])) in classes.iter_mut().zip(plan.link_classes()) {
         let (link, [from, to]) = (plan.links[usize::from(channel.0)], [from, to].map(|set| &plan.routers[set]));
-        let leads_to_router = channel != ChannelClass::EJECTION && channel != plan.internal;
+        let leads_to_router = !plan.topology.is_ejection(channel) && channel != plan.internal;
         *class = Class {
             delay: link.delay,
             delay_with_router: link.delay + if leads_to_router { to.delay } else { 0 },
@@ -165,9 +165,9 @@ fn outputs(plan: &Plan, map: &PartitionMap, part: usize) -> (Vec<OutputPort>, St
         }
     }
     for (owner, (node, plane)) in map.sources(part).enumerate() {
-        let (router, port) = topology.attachment_on(node, plane);
-        let far_end = far_router(map.port(router, port));
-        let class = plan.link_class(ChannelClass::INJECTION, [None, Some(router)]);
+        let attached = topology.attachment_on(node, plane);
+        let far_end = attached.map_or(FarEnd::Unconnected, |(router, port)| far_router(map.port(router, port)));
+        let class = plan.link_class(topology.injection_class(plane), [None, attached.map(|(router, _)| router)]);
         outputs.push(output(far_end, class, (owner, 0, OutputPort::INJECTION)));
     }
     let mut owner = map.sources(part).count();

@@ -426,10 +426,7 @@ impl Fabric {
     fn far_end(&self, output: usize) -> Option<(RouterId, PortId)> {
         let end = match self.source(output) {
             ChannelSource::Router(router, port) => self.plan.topology.endpoint(router, port),
-            ChannelSource::Node(node, plane) => {
-                let (router, port) = self.plan.topology.attachment_on(node, plane);
-                Endpoint::Router(router, port)
-            }
+            ChannelSource::Node(node, plane) => return self.plan.topology.attachment_on(node, plane),
         };
         match end {
             Endpoint::Router(router, port) => Some((router, port)),

@@ -73,7 +73,8 @@ impl Machine {
     pub fn is_contiguous(&self) -> bool {
         let Hops::Grid(_) = self.hops() else { return self.places() == self.topology().nodes() };
         let points: u64 = self.extents().into_iter().map(u64::from).product();
-        let per_router = u64::from(self.topology().nodes()) / u64::from(self.topology().plane_routers().max(1));
+        let routers = self.topology().routers() / self.topology().planes();
+        let per_router = u64::from(self.topology().nodes()) / u64::from(routers.max(1));
         points * per_router == u64::from(self.places())
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use routing::RoutingSpec;
 use tasks::TaskGraph;
 use topology::{ChannelSource, Channels, Endpoint, Topology};
-use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
+use units::{ChannelId, NodeId, PortId, RouterId};
 
 use super::messages::each_message;
 use crate::{GridHops, Hops, Machine, Mapping, MappingError};
@@ -58,19 +58,13 @@ pub fn channel_use(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> R
 
 /// Divides the load that the first plane would carry alone evenly over all planes.
 fn over_planes(topology: &dyn Topology, alone: Vec<f64>) -> Vec<f64> {
-    let planes = topology.planes();
+    let planes = topology.planes() as usize;
     if planes == 1 {
         return alone;
     }
-    let channels = Channels::new(topology);
-    let mut bytes = vec![0.0; alone.len()];
-    let injections = (0..topology.nodes()).map(|node| channels.injection(NodeId(node)));
-    for channel in (0..channels.ports() / planes).map(ChannelId).chain(injections) {
-        for plane in 0..planes {
-            bytes[channels.copy_on(channel, PlaneId(plane as u8)).index()] = alone[channel.index()] / f64::from(planes);
-        }
-    }
-    bytes
+    let (outputs, injections) = alone.split_at(Channels::new(topology).ports() as usize);
+    let share = |first: &[f64]| first.iter().map(|bytes| bytes / planes as f64).collect::<Vec<_>>().repeat(planes);
+    [share(&outputs[..outputs.len() / planes]), share(&injections[..injections.len() / planes])].concat()
 }
 
 fn is_link(topology: &dyn Topology, router: RouterId, port: PortId) -> bool {

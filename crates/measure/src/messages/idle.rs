@@ -17,6 +17,7 @@
 
 use std::sync::Arc;
 
+use routing::algorithms::networks::NetworksRouting;
 use routing::{Hop, RouteState, Routing};
 use topology::{ChannelClass, Endpoint};
 use units::{KeyError, NodeId, PortId, RouterId, VcClass};
@@ -57,7 +58,7 @@ impl IdlePath {
 #[derive(Debug)]
 pub(super) struct IdleTimes {
     pub network: Network,
-    /// Number of routers of a plane.
+    /// Number of routers of a plane. `usize::MAX`: there are several networks.
     routers: usize,
     /// Known paths by pair of routers. Empty in large networks.
     known: Vec<Option<IdlePath>>,
@@ -65,7 +66,10 @@ pub(super) struct IdleTimes {
 
 impl IdleTimes {
     pub fn new(network: &Network) -> Self {
-        let routers = network.topology.plane_routers() as usize;
+        let routers = match network.topology.views().networks {
+            Some(networks) => networks.only().map_or(usize::MAX, |part| part.island.routers() as usize),
+            None => network.topology.routers() as usize,
+        };
         let pairs = routers.checked_mul(routers).filter(|&pairs| pairs <= MOST_PAIRS).unwrap_or(0);
         Self { network: network.clone(), routers, known: vec![None; pairs] }
     }
@@ -73,12 +77,13 @@ impl IdleTimes {
     /// Returns the path between two nodes.
     pub fn between(&mut self, from: NodeId, to: NodeId) -> IdlePath {
         let topology = &self.network.topology;
-        let pair = topology.attachment(from).0.index() * self.routers + topology.attachment(to).0.index();
-        if let Some(&Some(known)) = self.known.get(pair) {
+        let pair = (!self.known.is_empty())
+            .then(|| topology.attachment(from).0.index() * self.routers + topology.attachment(to).0.index());
+        if let Some(&Some(known)) = pair.and_then(|pair| self.known.get(pair)) {
             return known;
         }
         let found = follow(&self.network, from, to);
-        if let Some(known) = self.known.get_mut(pair) {
+        if let Some(known) = pair.and_then(|pair| self.known.get_mut(pair)) {
             *known = Some(found);
         }
         found
@@ -87,11 +92,14 @@ impl IdleTimes {
 
 /// Follows the path from one node to another.
 fn follow(network: &Network, from: NodeId, to: NodeId) -> IdlePath {
-    let (at, in_port) = network.topology.attachment(from);
+    let topology = &*network.topology;
+    let [(at, in_port), (end, _)] =
+        topology.joined(from, to).unwrap_or_else(|| [topology.attachment(from), topology.attachment(to)]);
+    let plane = topology.plane_of(at);
     if !network.has(Feature::Routes) {
         let slowest = ChannelClass::INJECTION;
         let delay = match network.has(Feature::Routers) {
-            true => network.idle_path(at, network.topology.attachment(to).0),
+            true => network.idle_path(at, end),
             false => network.plan.link_delay(slowest),
         };
         return IdlePath { delay, slowest };
@@ -103,20 +111,21 @@ fn follow(network: &Network, from: NodeId, to: NodeId) -> IdlePath {
         }
         None => None,
     };
-    let inside = inside.unwrap_or_else(|| nearer_and_nearer(network, at, network.topology.attachment(to).0));
-    inside.behind(network, ChannelClass::INJECTION, network.plan.router_delay(at))
+    let inside = inside.unwrap_or_else(|| nearer_and_nearer(network, at, end));
+    inside.behind(network, topology.injection_class(plane), network.plan.router_delay(at))
 }
 
-/// Returns the path that consists of the ejection channel.
-fn last_channel(network: &Network) -> IdlePath {
-    IdlePath { delay: network.plan.link_delay(ChannelClass::EJECTION), slowest: ChannelClass::EJECTION }
+/// Returns the path that consists of an ejection channel of a router.
+fn last_channel(network: &Network, at: RouterId) -> IdlePath {
+    let slowest = network.topology.ejection_class(network.topology.plane_of(at));
+    IdlePath { delay: network.plan.link_delay(slowest), slowest }
 }
 
 /// Returns the path from a router to a node of another router, through ports that lead nearer.
 fn nearer_and_nearer(network: &Network, from: RouterId, to: RouterId) -> IdlePath {
     let (topology, plan) = (&*network.topology, &network.plan);
     let (mut at, mut distance) = (from, topology.distance(from, to));
-    let mut path = last_channel(network);
+    let mut path = last_channel(network, from);
     while distance > 0 {
         let nearer = |port: PortId| match topology.endpoint(at, port) {
             Endpoint::Router(next, _) if topology.distance(next, to) < distance => Some((port, next)),
@@ -139,7 +148,7 @@ fn least(network: &Network, routing: &dyn Routing, (at, mut hop): (RouterId, Hop
     let topology = &*network.topology;
     let route = routing.route(at, &mut hop);
     let by = |port: PortId| match topology.endpoint(at, port) {
-        Endpoint::Node(_) => Some(last_channel(network)),
+        Endpoint::Node(_) => Some(last_channel(network, at)),
         Endpoint::Router(next, in_port) if routers > 1 => {
             let hop = Hop { in_port, vc_class: route.vc_class, ..hop };
             let rest = least(network, routing, (next, hop), routers - 1)?;
@@ -159,6 +168,15 @@ pub fn direct_routing(
     topology: &dyn topology::Topology,
     own: &Arc<dyn Routing>,
 ) -> Result<Option<Arc<dyn Routing>>, KeyError> {
+    if let Some(networks) = topology.views().networks.filter(|networks| networks.only().is_none()) {
+        let islands = networks.parts().iter().zip(own.parts()).map(|(part, own)| (&*part.island, own));
+        let direct = islands.clone().map(|(island, own)| direct_routing(island, own)).collect::<Result<Vec<_>, _>>()?;
+        if direct.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let parts = islands.zip(direct).map(|((_, own), direct)| direct.unwrap_or_else(|| Arc::clone(own)));
+        return Ok(Some(Arc::new(NetworksRouting::new(networks, parts.collect())?)));
+    }
     let spec = routing::RoutingSpec::default_for(topology);
     if spec.takes_shortest_paths(topology) {
         return Ok(None);

@@ -3,7 +3,7 @@
 use fabric::ChannelUse;
 use schemars::JsonSchema;
 use serde::Serialize;
-use topology::{ChannelClass, ChannelSource, Endpoint};
+use topology::{ChannelClass, ChannelSource};
 use units::ChannelId;
 
 use network::{Feature, Network};
@@ -51,7 +51,7 @@ pub fn utilization(network: &Network, used: &[(ChannelSource, ChannelUse)], span
     let first = first(network);
     let mut shares = vec![0.0; (numbering.count() - first) as usize];
     for &(source, used) in used {
-        let Some(class) = class_of(network, source) else { continue };
+        let Some(class) = network.topology.class_of(source) else { continue };
         let channel = match source {
             ChannelSource::Router(router, port) => numbering.output(router, port),
             ChannelSource::Node(node, plane) => numbering.injection_on(node, plane),
@@ -66,23 +66,12 @@ pub fn utilization(network: &Network, used: &[(ChannelSource, ChannelUse)], span
     shares
 }
 
-/// Returns the class of a channel; `None` if the channel is not connected.
-fn class_of(network: &Network, source: ChannelSource) -> Option<ChannelClass> {
-    let topology = &*network.topology;
-    match source {
-        ChannelSource::Node(..) => Some(ChannelClass::INJECTION),
-        ChannelSource::Router(router, port) => {
-            (topology.endpoint(router, port) != Endpoint::Unconnected).then(|| topology.class(router, port))
-        }
-    }
-}
-
 /// Returns each connected channel with its class and its utilization, in the order of channels.
 fn connected<'a>(network: &'a Network, shares: &'a [f64]) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> + 'a {
     let numbering = network.plan.channels();
     // Nothing is serialized at links into nodes that do not limit receivers.
-    let exists = |&class: &ChannelClass| class != ChannelClass::EJECTION || network.has(Feature::ReceiverLinks);
-    let class = move |id| class_of(network, numbering.source(id)).filter(exists);
+    let exists = |&class: &ChannelClass| !network.topology.is_ejection(class) || network.has(Feature::ReceiverLinks);
+    let class = move |id| network.topology.class_of(numbering.source(id)).filter(exists);
     let channel = move |(id, &share): (ChannelId, &f64)| Some((id, class(id)?, share));
     (first(network)..).map(ChannelId).zip(shares).filter_map(channel)
 }

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use topology::Topology;
 use units::{ChannelId, NodeId};
 
-use crate::algorithms::planes::one_plane;
+use crate::islands::Island;
 use crate::loads::{RelativeCapacity, Report, Targets};
 use crate::walk::{RoutingContractError, Sources, Wiring};
 use crate::{Routing, Symmetry};
@@ -96,9 +96,11 @@ pub fn worst_permutation(
     capacity: &RelativeCapacity<'_>,
     report: &Report<'_>,
 ) -> Result<WorstPermutation, WorstPermutationError> {
-    let (plane, own) = one_plane(topology, routing);
-    let search = Search::new(plane, own, report);
-    search.find(capacity)
+    // Planes and islands of a network are equal, and a permutation of an island's nodes is one of the whole.
+    match Island::first(topology, routing).first() {
+        Some(first) => Search::new(first.topology, first.routing, report).find(capacity),
+        None => Search::new(topology, routing, report).find(capacity),
+    }
 }
 
 /// What a survey of all flows tells of a channel.

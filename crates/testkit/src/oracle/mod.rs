@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 use routing::{Choice, Hop, Routing};
 use topology::{ChannelClass, ChannelSource, Channels, Endpoint, Topology};
-use units::{ChannelId, Draw, NodeId, PlaneId, PortId, RouterId, VcClass};
+use units::{ChannelId, Draw, NodeId, PortId, RouterId, VcClass};
 
 use arbitration::most_room;
 use combine::Unit;
@@ -133,10 +133,11 @@ impl<'a> Simulator<'a> {
             }
         }
         let mut sources = Vec::new();
-        for plane in (0..topology.planes() as u8).map(PlaneId) {
+        for plane in topology.all_planes() {
             for node in (0..topology.nodes()).map(NodeId) {
-                let (router, port) = topology.attachment_on(node, plane);
-                senders.push(sender(ChannelClass::INJECTION, FarEnd::Router(router, port)));
+                // Nothing is sent where a node has no port.
+                let (router, port) = topology.attachment_on(node, plane).unwrap_or((RouterId(0), PortId(0)));
+                senders.push(sender(topology.injection_class(plane), FarEnd::Router(router, port)));
                 sources.push(Source::new(node, plane, jobs.len()));
             }
         }

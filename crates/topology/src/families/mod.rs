@@ -9,7 +9,7 @@ pub mod hyperx;
 pub mod jellyfish;
 pub mod leaf_spine;
 pub mod multiplied;
-pub mod planes;
+pub mod networks;
 pub mod polarfly;
 pub mod single_switch;
 pub mod slim_fly;
