@@ -12,7 +12,6 @@
 //! costs nothing.
 
 use host::GroupPackets;
-use topology::ChannelClass;
 use units::NodeId;
 
 use crate::detours::{self, Followed};
@@ -251,7 +250,7 @@ fn begun(system: &System, job: &Job, all: Work, ticks: f64) -> Work {
     }
     let sizes = job.workload.partial_packets().into_iter().map(|bytes| bytes as u32).filter(|&bytes| bytes > 0);
     let smallest = sizes.chain([job.workload.packets().packet]).min().unwrap_or(1);
-    let slot = network.plan.serialization(ChannelClass::INJECTION, smallest).max(1);
+    let slot = network.plan.serialization(network.injection(), smallest).max(1);
     let links = senders(network, job) as f64 * f64::from(network.planes());
     let packets = links * ((ticks / slot as f64).floor() + 1.0);
     let routers = f64::from(network.routing.max_routers());

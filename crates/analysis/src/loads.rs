@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use fabric::MulticastTurn;
+use routing::islands::routing_of;
 use routing::trees::TreeVolumes;
-use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, demand_loads, multicast_loads};
+use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, demand_loads, multicast_loads, network_loads};
 use serde::Serialize;
 use topology::ChannelClass;
 use units::{ChannelId, KeyError, KeyResult, NodeId};
@@ -145,6 +146,9 @@ fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads)
 
 /// Returns the load of all packets with a single destination.
 fn loads_of_unicasts(system: &System, progress: &Progress) -> Result<ChannelLoads, KeyError> {
+    if system.network.networks() > 1 {
+        return loads_by_network(system, progress);
+    }
     let demands = |node| system.demand(node);
     let of = |routing: &dyn Routing| {
         let found = demand_loads(&*system.network.topology, routing, &demands, &|part| progress.analyzed(part));
@@ -155,6 +159,28 @@ fn loads_of_unicasts(system: &System, progress: &Progress) -> Result<ChannelLoad
         [one, other] => Ok(best_mixture(system, &of(&**one)?, &of(&**other)?)),
         _ => of(&*system.network.routing),
     }
+}
+
+/// Returns the load of all packets with a single destination in several networks.
+fn loads_by_network(system: &System, progress: &Progress) -> Result<ChannelLoads, KeyError> {
+    let topology = &*system.network.topology;
+    let demands = system.demands_by_network();
+    let count = demands.len() as f64;
+    let mut all = ChannelLoads { load: vec![0.0; system.network.plan.channels().count() as usize] };
+    for (network, own) in demands.into_iter().enumerate() {
+        let of_node = |node: NodeId| routing::Demand { everyone: 0.0, besides: own[node.index()].clone() };
+        let report = |part: f64| progress.analyzed((network as f64 + part) / count);
+        let of =
+            |routing: &dyn Routing| network_loads(topology, (network, routing), &of_node, &report).at_key("routing");
+        let routing = routing_of(&system.network.routing, network);
+        let found = match &routing.options()[..] {
+            [one] => of(&**one)?,
+            [one, other] => best_mixture(system, &of(&**one)?, &of(&**other)?),
+            _ => of(&**routing)?,
+        };
+        all.load.iter_mut().zip(found.load).for_each(|(all, own)| *all += own);
+    }
+    Ok(all)
 }
 
 /// Returns the mixture of two loads whose most used channel is used least.

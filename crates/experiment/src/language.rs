@@ -18,7 +18,7 @@ pub const FILE_KEYS: [&str; 8] =
     ["path", "file", "graph", "next_graphs", "selection", "groups", "switches", "topology"];
 
 /// Facts that rules beside keys name.
-const FACTS: [Fact<ExperimentSpec>; 4] = [
+const FACTS: [Fact<ExperimentSpec>; 5] = [
     Fact {
         phrase: "ranks that send and receive",
         help: "workloads of kind \"benchmark\" and \"program\", and message-driven applications, have them",
@@ -30,7 +30,16 @@ const FACTS: [Fact<ExperimentSpec>; 4] = [
         holds: |spec| spec.nic.occupies(),
     },
     Fact { phrase: "several jobs", help: "", holds: |spec| spec.jobs.len() > 1 },
-    Fact { phrase: "several planes", help: "", holds: |spec| spec.topology.planes > 1 },
+    Fact {
+        phrase: "several planes",
+        help: "",
+        holds: |spec| {
+            spec.topology.planes > 1
+                || spec.networks.len() > 1
+                || spec.networks.iter().any(|own| own.topology.planes > 1)
+        },
+    },
+    Fact { phrase: "several networks", help: "they are [[network]] tables", holds: |spec| !spec.networks.is_empty() },
 ];
 
 /// Experiment files.
@@ -54,18 +63,23 @@ impl Language for ExperimentLanguage {
         // workload each.
         let is_missing = |section: &&str| root.get(section).is_none();
         let workload = Some("workload").filter(|_| root.get("job").is_none());
-        ["topology", "link"].into_iter().chain(workload).find(is_missing)
+        let network = ["topology", "link"].into_iter().filter(|_| root.get("network").is_none());
+        network.chain(workload).find(is_missing)
     }
 
     fn fill_kinds(root: &mut Table) -> Result<(), Fault> {
-        spell_topology(root)?;
+        spell_topology(root, "")?;
+        for (index, network) in tables_of(root, "network").into_iter().enumerate() {
+            spell_topology(network, &format!("network[{index}]."))?;
+        }
         machine::fill_strategy(root);
         // Whether there are ranks, and hosts, follows from kinds.
-        ["workload", "placement", "job"]
+        ["workload", "placement", "job", "network"]
             .into_iter()
             .for_each(|section| config::fill_section(Self::shape(), section, root));
         machine::fill(root)?;
         fill_routing(root);
+        tables_of(root, "network").into_iter().for_each(fill_routing);
         Ok(())
     }
 
@@ -93,8 +107,9 @@ pub fn reference() -> Vec<SectionDoc> {
 }
 
 /// Writes a topology that is given by its short name, such as `torus:4x4`, as its table. Options and sweeps that set a
-/// key of the topology make the name the `kind` of a table; these keys override those of the name.
-fn spell_topology(root: &mut Table) -> Result<(), Fault> {
+/// key of the topology make the name the `kind` of a table; these keys override those of the name. `at` precedes the
+/// paths of keys.
+fn spell_topology(root: &mut Table, at: &str) -> Result<(), Fault> {
     let Some(entry) = root.entries.iter_mut().find(|entry| entry.key == "topology") else { return Ok(()) };
     let place = entry.node.place;
     // A kind without settings is no short name: the check of the section names the keys that it requires.
@@ -105,16 +120,26 @@ fn spell_topology(root: &mut Table) -> Result<(), Fault> {
     let Some(text) = name.filter(|name| name.contains(':')) else { return Ok(()) };
     let wrong = |path: String, message: String| Fault { path, message, written: String::new(), allowed: Vec::new() };
     let spec = text.parse::<NetworkSpec>().map_err(|error| {
-        let path = if error.key == "kind" { "topology".to_owned() } else { format!("topology.{}", error.key) };
+        let path = if error.key == "kind" { format!("{at}topology") } else { format!("{at}topology.{}", error.key) };
         wrong(path, error.message)
     })?;
-    let json = serde_json::to_value(&spec).map_err(|error| wrong("topology".to_owned(), error.to_string()))?;
+    let json = serde_json::to_value(&spec).map_err(|error| wrong(format!("{at}topology"), error.to_string()))?;
     let written = std::mem::replace(&mut entry.node, Node::from_json(&json, place));
     if let (Some(table), Value::Table(mut over)) = (entry.node.as_table(), written.value) {
         over.remove("kind");
         table.overlay(over);
     }
     Ok(())
+}
+
+/// Returns the tables of a list.
+fn tables_of<'a>(root: &'a mut Table, key: &str) -> Vec<&'a mut Table> {
+    let lists = root.entries.iter_mut().filter(|entry| entry.key == key);
+    let items = lists.filter_map(|entry| match &mut entry.node.value {
+        Value::List(items) => Some(items),
+        _ => None,
+    });
+    items.flatten().filter_map(Node::as_table).collect()
 }
 
 /// Writes the default routing of the topology into a `[routing]` section without a kind, unless only another

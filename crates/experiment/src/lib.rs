@@ -6,6 +6,7 @@ mod in_switch;
 mod jobs;
 mod language;
 mod machine;
+mod networks;
 mod nic;
 mod nic_presets;
 mod place;
@@ -23,6 +24,7 @@ pub use in_switch::{
 pub use jobs::JobSpec;
 pub use language::{ExperimentLanguage, FILE_KEYS, Point, reference, schema};
 pub use machine::NamedMachineSpec;
+pub use networks::{EndpointOrder, JoinedNetworkSpec, RelaySide, RelaySpec};
 pub use nic::NicSpec;
 pub use place::{HostsSpec, MappedSpec, Place, PlaceSpec};
 pub use spec::{

@@ -19,6 +19,7 @@ use crate::design::{CostSpec, LayoutSpec};
 use crate::in_switch::InSwitchSpec;
 use crate::jobs::{self, JobSpec};
 use crate::machine::{self, NamedMachineSpec};
+use crate::networks::{self, JoinedNetworkSpec, RelaySpec};
 use crate::nic::NicSpec;
 use crate::place::PlaceSpec;
 use crate::workload::WorkloadSpec;
@@ -42,8 +43,17 @@ pub struct ExperimentSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<NamedMachineSpec>,
     /// Topology of the network.
+    #[serde(default = "networks::unwritten", skip_serializing_if = "networks::is_unwritten")]
     pub topology: NetworkSpec,
+    /// Several networks, which replace `[topology]`.
+    #[serde(default, rename = "network", skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<JoinedNetworkSpec>,
+    /// Relays of messages that no network carries from end to end. Default: such messages are refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rules" = ["requires several networks"]))]
+    pub relay: Option<RelaySpec>,
     /// Channels between routers, and between routers and nodes.
+    #[serde(default, skip_serializing_if = "LinkSpec::is_unwritten")]
     pub link: LinkSpec,
     /// Router architecture.
     #[serde(default)]
@@ -123,7 +133,11 @@ impl ExperimentSpec {
         let of_jobs = self.jobs.iter().enumerate();
         let of_jobs = of_jobs.map(|(index, job)| (format!("job[{index}].placement"), &job.placement));
         let placements = std::iter::once(("placement".to_owned(), &self.placement)).chain(of_jobs);
+        if !self.networks.is_empty() && !networks::is_unwritten(&self.topology) {
+            return Some(("topology".into(), "[topology] excludes [[network]]: each network has a topology".into()));
+        }
         jobs::contradiction(&self.jobs)
+            .or_else(|| networks::contradiction(&self.networks, self.relay.as_ref()))
             .or_else(|| self.workloads().find_map(wrong))
             .or_else(|| machine::foreign_hosts(&self.topology, placements))
     }
@@ -143,7 +157,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// Channels: values for all channels, and exceptions for classes of channels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkSpec {
     /// Bandwidth of a channel.
     #[schemars(extend("minimum" = 1))]
@@ -160,6 +174,11 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
+    /// Returns whether the section is left out: each of several networks has one.
+    fn is_unwritten(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Returns bandwidth and delay of a class of channels as parameters of the fabric.
     pub fn parameters(&self, class: &str) -> LinkParameters {
         let (bandwidth, delay) = self.of_class(class);
@@ -193,6 +212,14 @@ pub struct LinkClassSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeSpec {
+    /// Number of endpoints of a node, such as its GPUs. Placements, allocations and loads count endpoints.
+    #[schemars(range(min = 1, max = 65536), extend("x-rules" = ["requires several networks"]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoints: Option<u32>,
+    /// Number of nodes. Default: the number whose endpoints the largest network has room for.
+    #[schemars(range(min = 1, max = 16777216), extend("x-rules" = ["requires several networks"]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
     /// Depth of the buffer that receives packets from the network: at least one packet. The buffer has credits, so that
     /// a node slower than its link causes backpressure into the network. Default: nodes accept packets as fast as they
     /// arrive.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use topology::{RouterClasses, Topology};
 use units::{Capacity, RouterId, Time};
 
-use crate::catalogue::RouterSpec;
+use crate::catalogue::{InputCrosspointQueuedSpec, InputOutputQueuedSpec, RouterSpec, SharedBufferSpec, SizeKeys};
 use crate::depths::Depths;
 
 /// Exceptions by class of routers.
@@ -120,6 +120,50 @@ impl RouterSpec {
                 replace_some(&mut spec.memory, given.memory);
                 replace(&mut spec.alpha, given.alpha);
             }
+            Self::OutputQueued(_) | Self::InputQueued(_) | Self::VirtualOutputQueued(_) => {}
+        }
+        made
+    }
+
+    /// Returns the values of the keys that may differ by class of routers, without exceptions.
+    pub fn as_class(&self) -> RouterClassSpec {
+        let keys = self.common();
+        let mut made = RouterClassSpec {
+            buffer: keys.buffer.cloned(),
+            delay: keys.delay,
+            ports: keys.ports,
+            ..Default::default()
+        };
+        match self {
+            Self::InputOutputQueued(spec) => {
+                made.output_buffer = Some(spec.output_buffer);
+                made.speedup = Some(spec.speedup);
+            }
+            Self::InputCrosspointQueued(spec) => made.crosspoint_buffer = Some(spec.crosspoint_buffer),
+            Self::SharedBuffer(spec) => {
+                made.memory = spec.memory;
+                made.alpha = Some(spec.alpha);
+            }
+            Self::OutputQueued(_) | Self::InputQueued(_) | Self::VirtualOutputQueued(_) => {}
+        }
+        made
+    }
+
+    /// Returns the keys that are equal for all classes of routers, with defaults for the others.
+    #[must_use]
+    pub fn without_class_keys(&self) -> Self {
+        let mut made = self.clone();
+        let SizeKeys { buffer, delay, ports, classes } = made.size_keys();
+        (*buffer, *delay, *ports, *classes) = (None, None, None, RouterClassSpecs::new());
+        match &mut made {
+            Self::InputOutputQueued(spec) => {
+                let plain = InputOutputQueuedSpec::default();
+                (spec.output_buffer, spec.speedup) = (plain.output_buffer, plain.speedup);
+            }
+            Self::InputCrosspointQueued(spec) => {
+                spec.crosspoint_buffer = InputCrosspointQueuedSpec::default().crosspoint_buffer;
+            }
+            Self::SharedBuffer(spec) => (spec.memory, spec.alpha) = (None, SharedBufferSpec::default().alpha),
             Self::OutputQueued(_) | Self::InputQueued(_) | Self::VirtualOutputQueued(_) => {}
         }
         made

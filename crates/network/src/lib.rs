@@ -11,6 +11,7 @@ mod part;
 mod samples;
 mod timeline;
 pub mod traffic;
+mod ways;
 
 pub use delay::DelayModel;
 pub use feature::Feature;
@@ -21,3 +22,4 @@ pub use packet::PacketModel;
 pub use part::Part;
 pub use samples::{MOST_SAMPLES, Sample, Samples, SourceWaits};
 pub use timeline::Global;
+pub use ways::{Leg, NetworkWays, RelayRule, WayRule};

@@ -1,5 +1,6 @@
 //! Network that workloads run on: topology, routing and timing. It knows no workload.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use fabric::Plan;
@@ -7,9 +8,10 @@ use host::GroupParams;
 use routing::Routing;
 use routing::trees::Trees;
 use topology::{ChannelClass, Endpoint, Topology};
-use units::{Bytes, PortId, RouterId, Time};
+use units::{Bytes, PlaneId, PortId, RouterId, Time};
 
 use crate::feature::Feature;
+use crate::ways::NetworkWays;
 
 /// Division of a message into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,10 @@ pub struct Network {
     pub packet: u32,
     /// Parameters by which members of groups send operations that routers combine.
     pub group: GroupParams,
+    /// Number of the network, among several, that a job uses if its messages do not choose networks.
+    pub part: usize,
+    /// Ways of messages that choose networks. None if there is one network.
+    pub ways: Option<Arc<NetworkWays>>,
 }
 
 impl Network {
@@ -68,7 +74,7 @@ impl Network {
         let Packets { message, packet } = packets;
         let whole = message / u64::from(packet);
         let rest = (message % u64::from(packet)) as u32;
-        let time = |bytes| self.plan.serialization(ChannelClass::INJECTION, bytes);
+        let time = |bytes| self.plan.serialization(self.injection(), bytes);
         whole.saturating_mul(time(packet)).saturating_add(if rest > 0 { time(rest) } else { 0 })
     }
 
@@ -76,16 +82,53 @@ impl Network {
     /// `packet` bytes. Any division into packets takes at least this time. Without packets the bytes are one message.
     pub fn least_time(&self, class: ChannelClass, bytes: u64, packet: u32) -> u64 {
         if !self.has(Feature::Packets) {
-            let time = self.plan.bandwidth(ChannelClass::INJECTION).serialization(Bytes(bytes));
+            let time = self.plan.bandwidth(self.injection()).serialization(Bytes(bytes));
             return time.map_or(u64::MAX, |(time, _)| time.0);
         }
         let packets = bytes / u64::from(packet) / u64::from(self.planes());
         packets.saturating_mul(self.plan.serialization(class, packet))
     }
 
-    /// Returns the number of injection links of a node: one for each plane.
+    /// Returns the number of injection links of a node into the job's network: one for each plane.
     pub fn planes(&self) -> u32 {
-        self.topology.planes()
+        self.own_planes().len() as u32
+    }
+
+    /// Returns the planes of the job's network, counted over all networks.
+    pub fn own_planes(&self) -> Range<u32> {
+        let Some(networks) = self.topology.views().networks else { return 0..1 };
+        let first = u32::from(networks.first_plane(self.part).0);
+        first..first + networks.parts()[self.part].planes
+    }
+
+    /// Returns the class of the injection links of the job's network.
+    pub fn injection(&self) -> ChannelClass {
+        self.topology.injection_class(PlaneId(self.own_planes().start as u8))
+    }
+
+    /// Returns the class of the ejection links of the job's network.
+    pub fn ejection(&self) -> ChannelClass {
+        self.topology.ejection_class(PlaneId(self.own_planes().start as u8))
+    }
+
+    /// Returns the number of networks.
+    pub fn networks(&self) -> usize {
+        routing::islands::networks(&*self.topology)
+    }
+
+    /// Returns this network for a job that uses network `part` of several.
+    #[must_use]
+    pub fn on(&self, part: usize) -> Self {
+        let routing = self.routing.in_network(part).filter(|_| self.networks() > 1);
+        Self { part, routing: routing.unwrap_or_else(|| Arc::clone(&self.routing)), ..self.clone() }
+    }
+
+    /// Returns the classes of the channels of the job's network.
+    fn classes(&self) -> impl Iterator<Item = ChannelClass> + Clone {
+        let topology = Arc::clone(&self.topology);
+        let all = (0..topology.class_names().len() as u8).map(ChannelClass);
+        let own = self.topology.network_of_class(self.injection());
+        all.filter(move |&class| topology.network_of_class(class) == own)
     }
 
     /// Whether the model has a feature.
@@ -104,9 +147,10 @@ impl Network {
         if !self.has(Feature::Routers) {
             return self.plan.link_delay(ChannelClass::INJECTION) + self.slowest_channel(1);
         }
-        let between = delays_between(&self.plan).max().unwrap_or(0);
-        self.plan.link_delay(ChannelClass::INJECTION)
-            + self.plan.link_delay(ChannelClass::EJECTION)
+        let delay = |class| self.plan.link_delay(class);
+        let between = self.classes().skip(2).map(delay).max().unwrap_or(0);
+        delay(self.injection())
+            + delay(self.ejection())
             + u64::from(routers.saturating_sub(1)) * between
             + u64::from(routers) * self.plan.longest_router_delay()
             + self.slowest_channel(routers)
@@ -135,25 +179,31 @@ impl Network {
     /// which delays the packet's tail. A path with one router has only injection and ejection channels; longer paths
     /// may use all classes.
     fn slowest_channel(&self, routers: u32) -> u64 {
-        let classes = if routers > 1 { self.topology.class_names().len() as u8 } else { 2 };
-        let time = |class| self.plan.serialization(ChannelClass(class), self.packet);
-        (0..classes).map(time).max().unwrap_or(0)
+        let classes = if routers > 1 { usize::MAX } else { 2 };
+        let time = |class| self.plan.serialization(class, self.packet);
+        self.classes().take(classes).map(time).max().unwrap_or(0)
     }
 }
 
-/// Returns the delays of the channels of two nodes, in ticks: from one of them, and to the other.
-fn delays_of_nodes(plan: &Plan) -> u64 {
-    plan.link_delay(ChannelClass::INJECTION) + plan.link_delay(ChannelClass::EJECTION)
+/// Returns the delays of the channels of two nodes on a plane, in ticks: from one of them, and to the other.
+fn delays_of_nodes(plan: &Plan, plane: PlaneId) -> u64 {
+    let topology = plan.topology();
+    plan.link_delay(topology.injection_class(plane)) + plan.link_delay(topology.ejection_class(plane))
 }
 
-/// Returns the delay of the path between two nodes of one of the fastest routers, in ticks.
+/// Returns the delay of the path between two nodes of one of the fastest routers, in ticks. Of several networks, the
+/// channels are those of the fastest.
 pub(crate) fn least_path(plan: &Plan) -> u64 {
-    delays_of_nodes(plan) + plan.router_delays().min().unwrap_or(0)
+    let ends = plan.topology().all_planes().map(|plane| delays_of_nodes(plan, plane)).min();
+    ends.unwrap_or(0) + plan.router_delays().min().unwrap_or(0)
 }
 
 /// Returns the delays of the channels between routers, by class, in ticks.
 fn delays_between(plan: &Plan) -> impl Iterator<Item = u64> {
-    (2..plan.topology().class_names().len() as u8).map(|class| plan.link_delay(ChannelClass(class)))
+    let topology = plan.topology();
+    let classes = (0..topology.class_names().len() as u8).map(ChannelClass);
+    let between = classes.filter(|&class| !topology.is_injection(class) && !topology.is_ejection(class));
+    between.map(|class| plan.link_delay(class))
 }
 
 /// Returns the delay of a channel between routers and of the router behind it, in ticks. None if these channels or the
@@ -169,7 +219,7 @@ pub(crate) fn hop_delay(plan: &Plan) -> Option<u64> {
 /// channels and routers of a shortest path without contention. Among ports that lead nearer, the lowest is taken. The
 /// path crosses a channel between the two partitions, so nothing reaches the other partition sooner.
 pub(crate) fn idle_path(plan: &Plan, from: RouterId, to: RouterId) -> u64 {
-    match hop_delay(plan) {
+    match hop_delay(plan).filter(|_| plan.topology().views().networks.is_none_or(|own| own.only().is_some())) {
         Some(hop) => path_of_equal_hops(plan, hop, (from, to)),
         None => path_by_ports(plan, (from, to)),
     }
@@ -188,7 +238,7 @@ pub(crate) fn path_of_equal_hops(plan: &Plan, hop: u64, (from, to): (RouterId, R
 pub(crate) fn path_by_ports(plan: &Plan, (from, to): (RouterId, RouterId)) -> u64 {
     let topology = plan.topology();
     let (mut at, mut distance) = (from, topology.distance(from, to));
-    let mut delay = delays_of_nodes(plan) + plan.router_delay(from);
+    let mut delay = delays_of_nodes(plan, topology.plane_of(from)) + plan.router_delay(from);
     while distance > 0 {
         let nearer = |port: PortId| match topology.endpoint(at, port) {
             Endpoint::Router(next, _) if topology.distance(next, to) < distance => Some((port, next)),

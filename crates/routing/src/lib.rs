@@ -26,7 +26,7 @@ pub use export::RoutingTable;
 pub use lengths::PathLengths;
 pub use loads::{
     ChannelLoads, ClassLoad, RelativeCapacity, Report, TransitLoad, channel_loads, demand_loads, follow_packets,
-    transit_loads,
+    network_loads, transit_loads,
 };
 pub use multicast_loads::{Joins, MulticastLoads, MulticastLoadsError, MulticastTraffic, multicast_loads};
 pub use pair_paths::{PairPaths, PathFollower, Shares};

@@ -364,6 +364,10 @@ pub trait Routing: Debug + Send + Sync {
     fn path_channels(&self, _from: RouterId, _to: RouterId) -> Option<u32> {
         None
     }
+    /// Returns the routing of packets that stay in one of several networks. `None`: there is one.
+    fn in_network(&self, _network: usize) -> Option<Arc<dyn Routing>> {
+        None
+    }
     /// Returns the routing of an island of each network, if there are several networks or planes.
     fn parts(&self) -> &[Arc<dyn Routing>] {
         &[]

@@ -2,6 +2,7 @@
 //! version with other defaults runs an identical system.
 
 use routing::RoutingSpec;
+use topology::Topology;
 use units::Bytes;
 
 use crate::experiment::Experiment;
@@ -24,6 +25,10 @@ pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
     let Ok(topology) = experiment.parts().topology(&point.spec, experiment.base_dir()) else {
         return Completed { spec, keys };
     };
+    if !spec.networks.is_empty() {
+        complete_networks(&mut spec, &mut keys, &*topology);
+        return Completed { spec, keys };
+    }
     let model = system::model::of(&point.spec);
     if let Ok(own) = system::with_delays(&point.spec, (&*topology, &*model)) {
         keys.extend(own.of_lengths.iter().map(|class| format!("link.{class}.delay")));
@@ -46,6 +51,14 @@ pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
         spec.routing = Some(RoutingSpec::default_for(&*topology));
         keys.push("routing".to_owned());
     }
+    let packet = complete_packets(&mut spec, &mut keys, default);
+    let written = spec.router.complete(&links, packet, &*topology);
+    keys.extend(written.into_iter().map(|key| format!("router.{key}")));
+    Completed { spec, keys }
+}
+
+/// Writes the default size of packets where it is left out, and returns the largest size.
+fn complete_packets(spec: &mut ExperimentSpec, keys: &mut Vec<String>, default: Bytes) -> Bytes {
     let mut sizes: Vec<Bytes> = Vec::new();
     for (path, workload) in spec.workloads_mut() {
         let size = packet_size(workload);
@@ -54,10 +67,26 @@ pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
         }
         sizes.push(*size.get_or_insert(default));
     }
-    let packet = sizes.into_iter().max().unwrap_or(default);
-    let written = spec.router.complete(&links, packet, &*topology);
-    keys.extend(written.into_iter().map(|key| format!("router.{key}")));
-    Completed { spec, keys }
+    sizes.into_iter().max().unwrap_or(default)
+}
+
+/// Completes the sections of several networks.
+fn complete_networks(spec: &mut ExperimentSpec, keys: &mut Vec<String>, topology: &dyn Topology) {
+    let Some(joined) = topology.views().networks else { return };
+    let (link, router, routing) = (spec.link.clone(), spec.router.clone(), spec.routing.clone());
+    let fastest = spec.networks.iter().map(|own| own.link.as_ref().unwrap_or(&link).of_class("injection").0).max();
+    let packet = complete_packets(spec, keys, fabric::packet_size(fastest.unwrap_or_default()));
+    for (own, part) in spec.networks.iter_mut().zip(joined.parts()) {
+        let names = part.island.class_names();
+        let own_link = own.link.as_ref().unwrap_or(&link);
+        let links: Vec<_> = names.into_iter().map(|class| own_link.parameters(class)).collect();
+        if own.routing.is_none() {
+            own.routing = Some(routing.clone().unwrap_or_else(|| RoutingSpec::default_for(&*part.island)));
+            keys.push(format!("network.{}.routing", own.name));
+        }
+        let written = own.router.get_or_insert_with(|| router.clone()).complete(&links, packet, &*part.island);
+        keys.extend(written.into_iter().map(|key| format!("network.{}.router.{key}", own.name)));
+    }
 }
 
 fn packet_size(workload: &mut WorkloadSpec) -> &mut Option<Bytes> {

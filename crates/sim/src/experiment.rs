@@ -128,6 +128,10 @@ impl Experiment {
     /// # Errors
     /// The first class that the topology does not have, and a depth for ejection channels, which have no buffer.
     pub fn check_classes(&self, point: &Point, topology: &dyn Topology) -> Result<(), ExperimentError> {
+        if !point.spec.networks.is_empty() {
+            // They are checked with the joint network.
+            return Ok(());
+        }
         let (names, router) = (topology.class_names(), point.spec.router.common());
         let ejection = names.get(usize::from(ChannelClass::EJECTION.0)).copied().unwrap_or_default();
         let of_links = point.spec.link.classes.keys().map(|class| ("link".to_owned(), class.as_str()));

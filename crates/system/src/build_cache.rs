@@ -6,16 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mpi::program::Programs;
 use routing::algorithms::flat::NoRouting;
+use routing::algorithms::networks::NetworksRouting;
 use routing::{Routing, RoutingSpec};
+use topology::families::networks::Part;
 use topology::{NetworkSpec, Topology};
 use units::{KeyError, KeyResult};
 
-use ::experiment::ExperimentSpec;
+use crate::networks;
+use ::experiment::{ExperimentSpec, JoinedNetworkSpec};
 use ::network::{Feature, NetworkModel};
 
 /// Number of topologies and of routings that are kept. A sweep mostly returns to recent ones, and large ones take
 /// memory.
-const KEPT: usize = 4;
+const KEPT: usize = 8;
 
 /// Programs made by the process that no file can express, by name.
 pub type GivenPrograms = BTreeMap<String, Arc<dyn Programs>>;
@@ -38,7 +41,15 @@ impl BuildCache {
     /// # Errors
     /// If the topology cannot be built. The error names the key at fault.
     pub fn topology(&self, spec: &ExperimentSpec, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
-        self.topologies.get_or_build(&spec.topology, || mapping::build_topology(&spec.topology, base).under("topology"))
+        match spec.networks.is_empty() {
+            true => self.island(&spec.topology, base).under("topology"),
+            false => networks::topology(spec, base, self),
+        }
+    }
+
+    /// Returns the topology of a network, or of an island of one of several.
+    pub(crate) fn island(&self, spec: &NetworkSpec, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {
+        self.topologies.get_or_build(spec, || mapping::build_topology(spec, base))
     }
 
     /// Returns the routing of a point, on its topology and in its network model.
@@ -54,9 +65,20 @@ impl BuildCache {
         if !model.has(Feature::Routes) {
             return Ok(Arc::new(NoRouting));
         }
-        let kind = || spec.routing.clone().unwrap_or_else(|| RoutingSpec::default_for(topology));
-        let key = (spec.topology.clone(), spec.routing.clone());
-        self.routings.get_or_build(&key, || kind().build_in(topology, base).under("routing"))
+        let build = |of: &NetworkSpec, own: &Option<RoutingSpec>, topology: &dyn Topology| {
+            let kind = || own.clone().unwrap_or_else(|| RoutingSpec::default_for(topology));
+            self.routings.get_or_build(&(of.clone(), own.clone()), || kind().build_in(topology, base).under("routing"))
+        };
+        let Some(joined) = topology.views().networks.filter(|_| !spec.networks.is_empty()) else {
+            return build(&spec.topology, &spec.routing, topology);
+        };
+        let of = |(own, part): (&JoinedNetworkSpec, &Part)| {
+            let routing = own.routing.clone().or_else(|| spec.routing.clone());
+            let built = build(&networks::island(own), &routing, &*part.island);
+            built.map_err(|error| error.under(&format!("network.{}", own.name)))
+        };
+        let all = spec.networks.iter().zip(joined.parts()).map(of).collect::<Result<_, _>>()?;
+        Ok(Arc::new(NetworksRouting::new(joined, all)?))
     }
 }
 

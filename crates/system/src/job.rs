@@ -37,6 +37,8 @@ pub struct Job {
     pub has_acks: bool,
     /// Index of the job's first group among the groups of all jobs that the network was built for.
     pub first_group: u32,
+    /// Number of the network that the job uses if its messages do not choose networks.
+    pub part: usize,
 }
 
 /// Unfinished job: its times are not yet in ticks.
@@ -52,12 +54,12 @@ pub(crate) struct JobBuilder {
 
 impl JobBuilder {
     /// Finishes the job for a network with the given tick. Start and end are multiples of the tick. `first_group` is
-    /// the index of its first group.
-    pub fn finish(self, tick: Time, first_group: u32) -> Job {
+    /// the index of its first group, and `part` the number of its network.
+    pub fn finish(self, tick: Time, first_group: u32, part: usize) -> Job {
         let Self { name, workload, start, end, background, seed, pacer } = self;
         let span = start.0 / tick.0..end.map_or(u64::MAX, |end| end.0 / tick.0);
         let has_acks = pacer.ack_size().is_some() || acknowledges(&*workload);
-        Job { name, workload, span, background, seed, pacer, has_acks, first_group }
+        Job { name, workload, span, background, seed, pacer, has_acks, first_group, part }
     }
 }
 

@@ -11,6 +11,7 @@ mod job;
 mod last_time;
 mod memory;
 pub mod model;
+mod networks;
 mod ports;
 mod progress;
 mod proofs;

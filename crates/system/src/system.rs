@@ -15,6 +15,7 @@ use crate::groups::{Demand, JobGroups, senders};
 use crate::job::{self, Job, JobBuilder};
 use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
 use crate::model;
+use crate::networks;
 use crate::ports;
 use crate::progress::Progress;
 use crate::run::outcome::RunError;
@@ -22,7 +23,7 @@ use crate::shared_interfaces;
 use crate::workloads::RunContext;
 use ::experiment::{ExperimentSpec, WorkloadSpec};
 use ::network::traffic::JobNumbers;
-use ::network::{Feature, MOST_SAMPLES, Network, NetworkModel, Packets};
+use ::network::{Feature, Leg, MOST_SAMPLES, Network, NetworkModel, NetworkWays, Packets};
 use measure::direct_routing;
 
 /// System built from one point of an experiment. It holds everything but the state of a run.
@@ -68,8 +69,25 @@ impl System {
         base: &Path,
         parts: &BuildCache,
     ) -> Result<Self, KeyError> {
+        if spec.networks.is_empty() {
+            return Self::build_one(model, spec, base, parts);
+        }
+        Self::build_one(model, spec, base, parts).map_err(|error| networks::at_network(spec, error))
+    }
+
+    /// Builds the system of a point, and returns errors with keys of the joint network.
+    fn build_one(
+        model: &Arc<dyn NetworkModel>,
+        spec: &ExperimentSpec,
+        base: &Path,
+        parts: &BuildCache,
+    ) -> Result<Self, KeyError> {
         let topology = parts.topology(spec, base)?;
         model::check(spec, &**model)?;
+        let written = spec;
+        let joined = topology.views().networks.filter(|_| !spec.networks.is_empty());
+        let lowered = joined.map(|networks| networks::lowered(spec, networks)).transpose()?;
+        let spec = lowered.as_ref().unwrap_or(spec);
         let with_delays = cables::with_delays(spec, (&*topology, &**model))?;
         let (spec, delays_of_lengths) = (&*with_delays.spec, with_delays.of_lengths);
         ports::check(&*topology, &spec.router)?;
@@ -102,6 +120,12 @@ impl System {
         check_switches(spec, &**model, topology.planes(), &jobs)?;
         let demands: Vec<Demand> = jobs.iter().flat_map(|job| Demand::of(&*job.workload)).collect();
         let senders: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| senders(&*job.workload)).collect();
+        let mut completed = None;
+        if let Some(networks) = joined {
+            let own = completed.insert(spec.clone());
+            networks::write_routers(written, own, networks, Some(Bytes(packet.into())))?;
+        }
+        let spec = completed.as_ref().unwrap_or(spec);
         let mut fabric = fabric_spec(spec, packet, (&topology, &routing), (&**model, &jobs));
         fabric.groups = crate::groups::build(spec, (&topology, &routing), (&groups, &demands, &senders), packet)?;
         crate::memory::check(&fabric, &**model)?;
@@ -114,14 +138,16 @@ impl System {
         .at_key("measure.messages")?;
         let group = crate::groups::params(&spec.in_switch, plan.groups());
         let (features, plan) = (model.features(), Arc::new(plan));
-        let network = Network { features, topology, routing, direct, plan, packet, group };
+        let ways = joined.map(|networks| Arc::new(NetworkWays::new(networks, networks::way_rule(written))));
+        let network = Network { features, topology, routing, direct, plan, packet, group, part: 0, ways };
         let mut first_group = 0;
         let finish = |job: JobBuilder| {
             let first = first_group;
             first_group += job.workload.groups().len() as u32;
-            job.finish(network.plan.tick(), first)
+            let part = networks::of_job(written, &network, &job)?;
+            Ok(job.finish(network.plan.tick(), first, part))
         };
-        let jobs = jobs.into_iter().map(finish).collect();
+        let jobs = jobs.into_iter().map(finish).collect::<Result<_, KeyError>>()?;
         let system = Self { spec: spec.clone(), delays_of_lengths, model: Arc::clone(model), network, jobs };
         system.check_clock()?;
         system.check_series()?;
@@ -280,6 +306,35 @@ impl System {
         all
     }
 
+    /// Returns the traffic of all nodes in each network, as shares of the load of its links: by network and by node. On
+    /// the way by relays each leg counts, and a message is taken for one of `packet` bytes.
+    pub fn demands_by_network(&self) -> Vec<Vec<Vec<(NodeId, f64)>>> {
+        let Network { ways, topology, packet, .. } = &self.network;
+        let nodes = topology.nodes();
+        let rate = |part: usize| {
+            let of = self.network.on(part);
+            f64::from(of.planes()) / self.network.plan.serialization(of.injection(), *packet) as f64
+        };
+        let rates: Vec<f64> = (0..self.network.networks()).map(rate).collect();
+        let mut all = vec![vec![Vec::new(); nodes as usize]; rates.len()];
+        for (job, share) in self.shares() {
+            for node in (0..nodes).map(NodeId) {
+                for (to, share) in job.workload.demand().unicasts(node, share).by_node(nodes) {
+                    let chosen = ways.as_ref().filter(|_| job.workload.programs().is_some() && node != to);
+                    let legs = chosen.and_then(|ways| ways.legs(node, to, (*packet).into()));
+                    let legs = legs.unwrap_or_else(|| vec![Leg { network: job.part, to }]);
+                    let mut at = node;
+                    for leg in legs {
+                        let share = share * rates[job.part] / rates[leg.network];
+                        all[leg.network][at.index()].push((leg.to, share));
+                        at = leg.to;
+                    }
+                }
+            }
+        }
+        all
+    }
+
     /// Returns the traffic of `node` to each other node, as shares of the load ([`Self::demand`] by destination).
     pub fn shares_from(&self, node: NodeId) -> Vec<(NodeId, f64)> {
         self.demand(node).by_node(self.network.topology.nodes())
@@ -295,9 +350,9 @@ impl System {
 
     /// Returns the context of a run of a job. `batch` is the length of a batch in ticks.
     pub fn context(&self, job: usize, batch: u64) -> RunContext {
-        let Job { span, seed, first_group, .. } = &self.jobs[job];
+        let Job { span, seed, first_group, part, .. } = &self.jobs[job];
         RunContext {
-            network: self.network.clone(),
+            network: self.network.on(*part),
             measure: self.spec.measure.clone(),
             job,
             seed: *seed,

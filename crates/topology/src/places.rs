@@ -99,6 +99,11 @@ impl Places {
         self.table.as_ref().map_or(self.endpoints, |table| table.endpoint.len() as u32)
     }
 
+    /// Returns the number of nodes of an island.
+    pub fn island_nodes(&self) -> u32 {
+        self.island
+    }
+
     /// Returns the number of islands.
     pub fn islands(&self) -> u32 {
         self.islands

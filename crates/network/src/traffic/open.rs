@@ -1,6 +1,7 @@
 //! Open-loop traffic: packets of a pattern and an injection process, regenerated from each node's stream.
 
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::Arc;
 
 use engine::Stream;
@@ -38,8 +39,10 @@ pub struct OpenTrafficSpec {
     pub packets: Packets,
     /// Seed of the nodes' random streams.
     pub seed: u64,
-    /// Number of injection links of a node. Each has a separate process, so a node sends equally on every plane.
+    /// Number of planes of all networks together.
     pub planes: u32,
+    /// Planes of the job's network. A node has a separate process for each, so that it sends equally on every plane.
+    pub own_planes: Range<u32>,
     /// Period in which messages are generated, in ticks.
     pub span: Span,
 }
@@ -91,8 +94,12 @@ impl OpenTraffic {
 
     /// Creates the sources of some nodes, which have generated nothing yet.
     pub fn new(spec: &OpenTrafficSpec, nodes: &[u32]) -> Self {
-        let load = |&node: &u32| (spec.load)(NodeId(node));
-        let mut all: Vec<f64> = nodes.iter().map(load).collect();
+        let load = |(node, plane): (NodeId, u32)| {
+            if spec.own_planes.contains(&plane) { (spec.load)(node) } else { 0.0 }
+        };
+        let is_idle = spec.own_planes.len() < spec.planes as usize;
+        let of_nodes = nodes.iter().map(|&node| (spec.load)(NodeId(node)));
+        let mut all: Vec<f64> = of_nodes.chain(is_idle.then_some(0.0)).collect();
         all.sort_unstable_by(f64::total_cmp);
         let process = |alike: &[f64]| {
             let process = Injection::new(spec.injection, alike[0], spec.slot.saturating_mul(spec.units_per_tick));
@@ -106,7 +113,7 @@ impl OpenTraffic {
             stream: Stream::new(spec.seed, owner(node, plane)),
             state: InjectionState::default(),
             node,
-            injection: loads.partition_point(|&other| other < load(&node.0)) as u32,
+            injection: loads.partition_point(|&other| other < load((node, plane))) as u32,
             generated_at: 0,
             left: 0,
             dst: NodeId(0),

@@ -7,7 +7,7 @@ use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEve
 use host::{Arrived, Envelope, Executor, GroupWork, PacketContext};
 use mpi::program::Context;
 use routing::{RouteState, Routing};
-use units::NodeId;
+use units::{NodeId, PlaneId};
 
 use super::groups::GroupTrees;
 use super::numbers::{flow_of, job_of};
@@ -50,6 +50,8 @@ pub struct RankContext {
     pub end: u64,
     /// Routing that determines the initial state of packets.
     pub routing: Arc<dyn Routing>,
+    /// Number of planes of all networks together.
+    pub planes: u32,
     /// Assignment of nodes to partitions.
     pub division: Division,
     /// Trees of the job's groups. None without groups.
@@ -69,8 +71,9 @@ pub struct ScheduledTraffic {
 }
 
 impl ScheduledTraffic {
-    /// Creates the traffic of an executor's ranks on `nodes`, each with a link into each of `planes` planes.
-    pub fn new(executor: Executor, context: RankContext, nodes: &[u32], planes: u32) -> Self {
+    /// Creates the traffic of an executor's ranks on `nodes`.
+    pub fn new(executor: Executor, context: RankContext, nodes: &[u32]) -> Self {
+        let planes = context.planes;
         let stream = |(node, plane)| Stream::new(context.seed, owner(node, plane));
         Self {
             executor,
@@ -154,7 +157,14 @@ impl ScheduledTraffic {
             return self.for_group(source, &packet);
         }
         let dst = NodeId(packet.dst);
-        let state = self.context.routing.start(self.nodes[source], dst, &mut self.streams[source]);
+        let ends = (self.nodes[source], dst);
+        let state = match self.context.planes {
+            1 => self.context.routing.start(ends.0, ends.1, &mut self.streams[source]),
+            planes => {
+                let plane = PlaneId((source as u32 % planes) as u8);
+                self.context.routing.start_on(plane, ends, &mut self.streams[source])
+            }
+        };
         let host::Outgoing { generated_at, bytes, flow_id, mark, .. } = packet;
         Some(Demand {
             generated_at,

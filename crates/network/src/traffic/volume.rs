@@ -2,6 +2,7 @@
 //! link. With several links, one into each plane, each link takes a stripe of every flow. Packets of a flow for several
 //! nodes carry the destinations in their headers.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use engine::Stream;
@@ -80,7 +81,7 @@ pub struct VolumeTraffic {
     senders: Vec<Sender>,
     routing: Arc<dyn Routing>,
     seed: u64,
-    planes: u32,
+    planes: Range<u32>,
     packet: u32,
     slot: u64,
     /// Time from which on nothing is generated, in ticks.
@@ -89,11 +90,11 @@ pub struct VolumeTraffic {
 
 impl VolumeTraffic {
     /// Creates the traffic of some nodes' flows within `span`. `packet` is the size of packets in bytes, `slot` the
-    /// serialization time of a packet on an injection link in ticks, and `planes` the number of injection links of a
-    /// node.
+    /// serialization time of a packet on an injection link in ticks, and `planes` the number of planes of all networks,
+    /// and those of the job's network.
     pub fn new(
         routing: &Arc<dyn Routing>,
-        (seed, planes): (u64, u32),
+        (seed, (all_planes, planes)): (u64, (u32, Range<u32>)),
         (packet, slot): (u32, u64),
         span: Span,
         flows: &[(NodeId, &[Flow])],
@@ -102,21 +103,20 @@ impl VolumeTraffic {
             stream: Stream::new(seed, owner(node, plane)),
             node,
             plane,
-            flows: of_plane(flows, plane, (planes, packet)),
+            flows: of_plane(flows, plane, (&planes, packet)),
             turn: 0,
             generated_at: span.start,
             members: Vec::new(),
         };
-        let senders = flows.iter().flat_map(|&(node, flows)| (0..planes).map(move |plane| (node, plane, flows)));
+        let senders = flows.iter().flat_map(|&(node, flows)| (0..all_planes).map(move |plane| (node, plane, flows)));
         let senders = senders.map(sender).collect();
         Self { senders, routing: Arc::clone(routing), seed, planes, packet, slot, end: span.end }
     }
 
     /// Starts the next phase at `at`, in ticks. `flows` holds the flows of each node, by its index in the machine.
     pub fn begin_phase(&mut self, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
-        let of_planes = (self.planes, self.packet);
         for (local, sender) in (0..).zip(&mut self.senders) {
-            sender.flows = of_plane(&flows[sender.node.index()], sender.plane, of_planes);
+            sender.flows = of_plane(&flows[sender.node.index()], sender.plane, (&self.planes, self.packet));
             // Every phase draws from the start of the node's stream, as if it were a run by itself.
             sender.stream = Stream::new(self.seed, owner(sender.node, sender.plane));
             (sender.turn, sender.generated_at) = (0, at);
@@ -127,11 +127,12 @@ impl VolumeTraffic {
     }
 }
 
-/// Returns a plane's stripe of some flows. Flows are divided over `planes` planes in whole packets of `packet` bytes,
-/// as evenly as possible.
-fn of_plane(flows: &[Flow], plane: u32, (planes, packet): (u32, u32)) -> Vec<Flow> {
+/// Returns a plane's stripe of some flows. Flows are divided over the planes `planes` in whole packets of `packet`
+/// bytes, as evenly as possible.
+fn of_plane(flows: &[Flow], plane: u32, (planes, packet): (&Range<u32>, u32)) -> Vec<Flow> {
     let own = |flow: &Flow| {
-        let stripe = host::stripes(flow.left, packet, planes).find(|stripe| stripe.rail == plane)?;
+        let mut stripes = host::stripes(flow.left, packet, planes.len() as u32);
+        let stripe = stripes.find(|stripe| planes.start + stripe.rail == plane)?;
         Some(Flow { left: stripe.bytes, ..flow.clone() })
     };
     flows.iter().filter_map(own).collect()

@@ -25,6 +25,8 @@ pub struct NetworksRouting {
     channels: Arc<[u32]>,
     /// First output channel of each plane.
     first: Arc<[u32]>,
+    /// Network in which packets start. `None`: the first that joins their ends.
+    chosen: Option<usize>,
 }
 
 impl NetworksRouting {
@@ -61,6 +63,7 @@ impl NetworksRouting {
             ports: ports.into(),
             channels: channels.into(),
             first: first.into(),
+            chosen: None,
         })
     }
 
@@ -98,8 +101,11 @@ impl NetworksRouting {
         Arc::new(Self { parts: parts.into(), ..self.clone() })
     }
 
-    /// Returns the number of the first network that joins two nodes.
+    /// Returns the number of the network in which a packet starts that no plane is given for.
     fn joining(&self, src: NodeId, dst: NodeId) -> usize {
+        if let Some(chosen) = self.chosen {
+            return chosen;
+        }
         self.networks.parts().iter().position(|part| part.places.joins(src, dst)).unwrap_or(0)
     }
 }
@@ -238,6 +244,10 @@ impl Routing for NetworksRouting {
 
     fn max_routers(&self) -> u32 {
         self.parts.iter().map(|own| own.max_routers()).max().unwrap_or(1)
+    }
+
+    fn in_network(&self, network: usize) -> Option<Arc<dyn Routing>> {
+        Some(Arc::new(Self { chosen: Some(network), ..self.clone() }))
     }
 
     fn parts(&self) -> &[Arc<dyn Routing>] {

@@ -156,7 +156,7 @@ fn traffic_of(
         return of_job(0);
     }
     let jobs = system.jobs.iter().enumerate().map(|(number, job)| (of_job(number), job.span.start)).collect();
-    let sources = part.nodes.len() * system.network.planes() as usize;
+    let sources = part.nodes.len() * system.network.topology.planes() as usize;
     NodeTraffic::Shared(Box::new(SharedTraffic::new(jobs, Arc::clone(numbers), sources)))
 }
 

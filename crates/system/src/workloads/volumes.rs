@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use fabric::{ArrivedMessage, MessageKey};
 use tasks::TaskGraph;
-use topology::{ChannelClass, Topology};
+use topology::Topology;
 use traffic::{PlacedPattern, Placement};
 use units::{NodeId, TaskId};
 
@@ -193,7 +193,7 @@ fn fullest_time(flows: &[Vec<Flow>], packet: u32, network: &Network) -> u64 {
     let limits_receivers = network.has(Feature::ReceiverLinks);
     let most_received = received.into_iter().max().filter(|_| limits_receivers).unwrap_or(0);
     let of = |class, bytes| network.least_time(class, bytes, packet);
-    of(ChannelClass::INJECTION, most_sent).max(of(ChannelClass::EJECTION, most_received))
+    of(network.injection(), most_sent).max(of(network.ejection(), most_received))
 }
 
 /// Run of phases.
@@ -320,7 +320,7 @@ impl VolumesRun {
         let packet = self.volumes.packet;
         let nodes = u64::from(network.topology.nodes()) * u64::from(network.planes());
         let packets = (self.volume - self.delivered) / u64::from(packet) / nodes.max(1);
-        packets.saturating_sub(1) * network.plan.serialization(ChannelClass::EJECTION, packet)
+        packets.saturating_sub(1) * network.plan.serialization(network.ejection(), packet)
     }
 }
 
@@ -332,7 +332,13 @@ impl WorkloadRun for VolumesRun {
         let own: Vec<_> = own.collect();
         let packet = (self.volumes.packet, network.slot(self.volumes.packets()));
         let span = self.begun..if self.context.shared { span.end } else { u64::MAX };
-        JobTraffic::Volume(VolumeTraffic::new(&network.routing, (*seed, network.planes()), packet, span, &own))
+        JobTraffic::Volume(VolumeTraffic::new(
+            &network.routing,
+            (*seed, (network.topology.planes(), network.own_planes())),
+            packet,
+            span,
+            &own,
+        ))
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {
@@ -354,7 +360,7 @@ impl WorkloadRun for VolumesRun {
         if self.is_last() {
             return end;
         }
-        let soon = network.plan.link_delay(ChannelClass::EJECTION).max(1);
+        let soon = network.plan.link_delay(network.ejection()).max(1);
         end.min(now.max(self.begun).saturating_add(soon.max(self.least_left())))
     }
 

@@ -86,6 +86,7 @@ fn open(case: &Case, seed: u64) -> (OpenTraffic, u64) {
         packets: Packets { message: case.message, packet: PACKET },
         seed,
         planes: 1,
+        own_planes: 0..1,
         span: 0..u64::MAX,
     };
     (OpenTraffic::new(&spec, &[2, 4]), slot)

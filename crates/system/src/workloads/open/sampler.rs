@@ -103,7 +103,8 @@ impl Sampler for OpenSampler {
             packets: open.packets(),
             load: Arc::new(move |node: NodeId| load * open.demand().weight(node)),
             seed: *seed,
-            planes: network.planes(),
+            planes: network.topology.planes(),
+            own_planes: network.own_planes(),
             span: span.clone(),
         };
         JobTraffic::Open(OpenTraffic::new(&spec, nodes))

@@ -29,16 +29,20 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
             forwarding: ranks.on_nic.then(|| host.forwarding()),
             ..own.protocol
         },
-        rails: host.rails(network.planes()),
+        rails: host.rails(network.topology.planes()),
         ..own
     }
 }
 
 /// Returns the rails that messages between ranks may take under the policy.
 pub(super) fn rail_use(ranks: &Ranks, network: &Network) -> RailUse {
-    let RailParams { count, policy, stripe_above } = ranks.nic.host().rails(network.planes());
+    let RailParams { count, policy, stripe_above } = ranks.nic.host().rails(network.topology.planes());
     if count == 1 {
         return RailUse::ONE;
+    }
+    if network.networks() > 1 {
+        // Messages may take all networks at once.
+        return RailUse { count, striped_above: Some(0), from: None, to: None };
     }
     let (placement, all) = (&ranks.placement, || (0..ranks.programs.ranks()).map(TaskId));
     let place = |rank: TaskId| placement.tasks(placement.node(rank)).partition_point(|&own| own < rank) as u32;

@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mpi::program::{ProgramGroup, Programs};
-use topology::ChannelClass;
 use traffic::Placement;
 use units::{NodeId, TaskId, Time};
 
@@ -82,7 +81,7 @@ impl Workload for Ranks {
 
     fn least_time(&self, network: &Network, _measure: &MeasureSpec, _batch: u64) -> u64 {
         let all = self.sizes.iter().map(|(bytes, count)| bytes.saturating_mul(count)).fold(0, u64::saturating_add);
-        let time = |bytes| network.least_time(ChannelClass::INJECTION, bytes, self.packet);
+        let time = |bytes| network.least_time(network.injection(), bytes, self.packet);
         if network.picoseconds(time(all)) <= LAST_TIME.0 {
             // The clock suffices even if one node sent everything. A search of each message might take long.
             return 0;

@@ -6,7 +6,6 @@ use fabric::Batch;
 use host::{Completed, Executor, Groups, HostError, LocalRanks, MOST_TRACED, Progress, Released};
 use mpi::collectives::{Fastest, FastestWithin};
 use mpi::program::{FanOut, Interval};
-use topology::ChannelClass;
 use units::{Arithmetic, TaskId, Time};
 
 use super::described::Ranks;
@@ -233,10 +232,11 @@ pub(crate) fn traffic_of(
         seed: *seed,
         end: if own.shared { span.end } else { u64::MAX },
         routing: Arc::clone(&network.routing),
+        planes: network.topology.planes(),
         division: division.clone(),
         groups: GroupTrees::of(network, own.first_group),
     };
-    JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, context, part.nodes, network.planes())))
+    JobTraffic::Scheduled(Box::new(ScheduledTraffic::new(executor, context, part.nodes)))
 }
 
 /// Returns the arithmetic of the elements in packets of reductions. None if packets carry no elements.
@@ -249,11 +249,14 @@ pub(crate) fn arithmetic(network: &Network) -> Option<Arithmetic> {
 /// bytes in no time. Within a node: overheads, and the copies of the bytes.
 fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let plan = &network.plan;
-    let ends: &[ChannelClass] = match network.has(Feature::ReceiverLinks) {
-        true => &[ChannelClass::INJECTION, ChannelClass::EJECTION],
-        false => &[ChannelClass::INJECTION],
+    // Of several networks, messages may take all at once.
+    let rate = |network: &Network| {
+        let ends =
+            [Some(network.injection()), Some(network.ejection()).filter(|_| network.has(Feature::ReceiverLinks))];
+        let packet = ends.into_iter().flatten().map(|end| plan.serialization(end, ranks.packet)).min().unwrap_or(0);
+        f64::from(network.planes()) / network.picoseconds(packet) as f64
     };
-    let packet = ends.iter().map(|&end| plan.serialization(end, ranks.packet)).min().unwrap_or(0);
+    let rates: f64 = (0..network.networks()).map(|part| rate(&network.on(part))).sum();
     let host = ranks.nic.host();
     let (send, receive) = match ranks.on_nic {
         true => (host.forwarding().send, host.forwarding().receive),
@@ -261,7 +264,7 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     };
     Fastest {
         latency: network.picoseconds(network.least_delay()) + send + receive,
-        per_byte: network.picoseconds(packet) as f64 / f64::from(ranks.packet) / f64::from(network.planes()),
+        per_byte: 1.0 / rates / f64::from(ranks.packet),
         rails: interface::rail_use(ranks, network),
         limits_receivers: network.has(Feature::ReceiverLinks),
         within: FastestWithin {

@@ -1,0 +1,204 @@
+//! Several networks of a point as one: their joint topology, and the sections of an experiment that has one network.
+//!
+//! A class of channels or of routers of network N is named `N.CLASS` in the joint network. The links and routers of the
+//! networks become exceptions for these classes, so that everything behind this module knows one network. Errors are
+//! moved back to the keys of `[[network]]`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fabric::catalogue::{Depths, RouterSpec};
+use topology::families::networks::{Networks, Part};
+use topology::{NetworkSpec, Places, PlacesRule, RouterClasses, Topology, TopologySpec};
+use units::{Bytes, KeyError};
+
+use crate::build_cache::BuildCache;
+use crate::job::JobBuilder;
+use ::experiment::{ExperimentSpec, JoinedNetworkSpec, LinkClassSpec, LinkSpec, RelaySide};
+use ::network::{Network, RelayRule, WayRule};
+
+/// Returns the specification of the islands of a network in one plane.
+pub(crate) fn island(own: &JoinedNetworkSpec) -> NetworkSpec {
+    NetworkSpec { planes: 1, ..own.topology.clone() }
+}
+
+/// Returns the joint topology of several networks.
+///
+/// # Errors
+/// If a topology cannot be built, or if endpoints do not fit it. The error names the key at fault.
+pub(crate) fn topology(spec: &ExperimentSpec, base: &Path, parts: &BuildCache) -> Result<Arc<dyn Topology>, KeyError> {
+    let mut islands = Vec::new();
+    for own in &spec.networks {
+        let at = |error: KeyError| error.under(&format!("network.{}", own.name));
+        if matches!(own.topology.topology, TopologySpec::Flat(_)) {
+            let message = "several networks consist of routers, and a flat network has none";
+            return Err(at(KeyError::new("topology", message)));
+        }
+        islands.push(parts.island(&island(own), base).map_err(|error| at(error.under("topology")))?);
+    }
+    let per_node = spec.node.endpoints.unwrap_or(1);
+    let members = |own: &JoinedNetworkSpec| own.endpoints.as_ref().map_or(per_node, |own| own.len() as u32);
+    let fitting = spec.networks.iter().zip(&islands).map(|(own, island)| island.nodes() / members(own));
+    let nodes = spec.node.count.or(fitting.max()).unwrap_or(1).max(1);
+    let mut joined = Vec::new();
+    for (own, island) in spec.networks.iter().zip(islands) {
+        let at = |error: KeyError| error.under(&format!("network.{}", own.name));
+        let members = own.endpoints.clone();
+        let rule = PlacesRule { nodes, per_node, members, order: own.order.into(), island: island.nodes() };
+        let places = Places::by_rule(&rule).map_err(at)?;
+        if places.islands() > 1 && !places.ports().is_multiple_of(island.nodes()) {
+            let message = format!(
+                "{} endpoints do not fill islands of {} nodes: choose a topology whose number of nodes divides theirs, or \
+                 `node.count`",
+                places.ports(),
+                island.nodes()
+            );
+            return Err(at(KeyError::new("topology", message)));
+        }
+        let is_undivided = spec.relay.as_ref().is_some_and(|relay| relay.network == own.name);
+        joined.push(Part { name: own.name.clone(), island, planes: own.topology.planes, places, is_undivided });
+    }
+    Networks::new(joined).map(|networks| Arc::new(networks) as _).map_err(|error| error.under("network"))
+}
+
+/// Returns the links of a network.
+fn link_of<'a>(spec: &'a ExperimentSpec, own: &'a JoinedNetworkSpec) -> Result<&'a LinkSpec, KeyError> {
+    let link = own.link.as_ref().unwrap_or(&spec.link);
+    let missing = |key: &str| {
+        let message = format!("`{key}` of network `{}` is missing, and there is no [link]", own.name);
+        Err(KeyError::new(format!("network.{}.link", own.name), message))
+    };
+    match (link.bandwidth.0, link.delay) {
+        (0, _) => missing("link"),
+        (_, None) if link.classes.values().any(|class| class.delay.is_none()) || link.classes.is_empty() => {
+            missing("link.delay")
+        }
+        _ => Ok(link),
+    }
+}
+
+/// Returns the routers of a network.
+fn router_of<'a>(spec: &'a ExperimentSpec, own: &'a JoinedNetworkSpec) -> &'a RouterSpec {
+    own.router.as_ref().unwrap_or(&spec.router)
+}
+
+/// Returns a point with links and routers of the joint network.
+///
+/// # Errors
+/// If a network has no links, or if routers differ in more than what classes of routers may.
+pub(crate) fn lowered(spec: &ExperimentSpec, networks: &Networks) -> Result<ExperimentSpec, KeyError> {
+    let mut made = spec.clone();
+    made.link = LinkSpec::default();
+    for (own, part) in spec.networks.iter().zip(networks.parts()) {
+        let link = link_of(spec, own)?;
+        let names = part.island.class_names();
+        if let Some(class) = link.classes.keys().find(|class| !names.contains(&class.as_str())) {
+            let message = format!("the topology has no class of channels `{class}`: it has {}", names.join(", "));
+            return Err(KeyError::new(format!("network.{}.link.{class}", own.name), message));
+        }
+        for name in names {
+            let (bandwidth, delay) = link.of_class(name);
+            let class = LinkClassSpec { bandwidth: Some(bandwidth), delay: Some(delay) };
+            made.link.classes.insert(format!("{}.{name}", own.name), class);
+        }
+        made.link.bandwidth = made.link.bandwidth.max(link.of_class("injection").0);
+        made.link.delay = made.link.delay.max(Some(link.of_class("injection").1));
+    }
+    let common = |own: &JoinedNetworkSpec| router_of(spec, own).without_class_keys();
+    if let Some(first) = spec.networks.first() {
+        made.router = common(first);
+        if let Some(other) = spec.networks.iter().find(|own| common(own) != made.router) {
+            let message = format!(
+                "networks differ in the keys of classes of routers only, {}, and `{}` and `{}` differ in others",
+                made.router.class_keys().join(", "),
+                first.name,
+                other.name
+            );
+            return Err(KeyError::new(format!("network.{}.router", other.name), message));
+        }
+    }
+    write_routers(spec, &mut made, networks, None)?;
+    Ok(made)
+}
+
+/// Writes the routers of all networks as exceptions by class. With the size of packets, delays and depths that are left
+/// out follow from the network of the routers.
+pub(crate) fn write_routers(
+    spec: &ExperimentSpec,
+    made: &mut ExperimentSpec,
+    networks: &Networks,
+    packet: Option<Bytes>,
+) -> Result<(), KeyError> {
+    for (own, part) in spec.networks.iter().zip(networks.parts()) {
+        let mut router = router_of(spec, own).clone();
+        let known = RouterClasses::of(&*part.island);
+        if let Some(class) = router.common().classes.keys().find(|class| !known.names().contains(class)) {
+            let message = format!("the topology has no class of routers `{class}`");
+            return Err(KeyError::new(format!("network.{}.router.{class}", own.name), message));
+        }
+        if let (Some(packet), Ok(link)) = (packet, link_of(spec, own)) {
+            let links: Vec<_> = part.island.class_names().into_iter().map(|class| link.parameters(class)).collect();
+            router.complete(&links, packet, &*part.island);
+        }
+        let all = [String::new()];
+        let names = if known.names().is_empty() { &all[..] } else { known.names() };
+        for name in names {
+            let mut class = router.of_class(name).as_class();
+            if let Some(Depths::ByClass(depths)) = &mut class.buffer {
+                let of_joined = std::mem::take(depths).into_iter();
+                *depths = of_joined.map(|(class, depth)| (format!("{}.{class}", own.name), depth)).collect();
+            }
+            let name = if name.is_empty() { own.name.clone() } else { format!("{}.{name}", own.name) };
+            made.router.size_keys().classes.insert(name, class);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the number of the network that a job uses if its messages do not choose networks: the first that joins all
+/// of its endpoints. Ranks choose a network for each message, and this is one of them.
+///
+/// # Errors
+/// If no network joins the endpoints of a job whose messages do not choose networks, or if no network or relay joins
+/// two ranks.
+pub(crate) fn of_job(spec: &ExperimentSpec, network: &Network, job: &JobBuilder) -> Result<usize, KeyError> {
+    let Some(networks) = network.topology.views().networks.filter(|_| !spec.networks.is_empty()) else { return Ok(0) };
+    let placement = job.workload.placement();
+    let Some(first) = placement.used().next() else { return Ok(0) };
+    let joins = |part: &Part| placement.used().all(|node| node == first || part.places.joins(first, node));
+    let found = networks.parts().iter().position(joins);
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let key = if job.name.is_empty() { "network".to_owned() } else { format!("job.{}.placement", job.name) };
+    if job.workload.programs().is_none() {
+        let message = "no network joins all endpoints of this traffic, which takes one network: place it on endpoints of \
+                       one island, or let ranks send (kind = \"program\")";
+        return Err(KeyError::new(key, message));
+    }
+    Ok(0)
+}
+
+/// Returns the rule by which messages take networks.
+pub(crate) fn way_rule(spec: &ExperimentSpec) -> WayRule {
+    let number = |name: &str| spec.networks.iter().position(|own| own.name == name);
+    let relay = spec.relay.as_ref().and_then(|relay| {
+        let at_source = relay.at == RelaySide::Source;
+        Some(RelayRule { network: number(&relay.network)?, at_source })
+    });
+    WayRule { sizes: spec.networks.iter().map(|own| (own.above, own.up_to)).collect(), relay }
+}
+
+/// Moves an error at a key of the joint network to the key of `[[network]]`.
+pub(crate) fn at_network(spec: &ExperimentSpec, error: KeyError) -> KeyError {
+    let moved = |section: &str| {
+        let rest = error.key.strip_prefix(section)?.strip_prefix('.')?;
+        let of = |own: &&JoinedNetworkSpec| rest.strip_prefix(&*own.name).filter(|rest| rest.starts_with('.'));
+        let own = spec.networks.iter().find(|own| of(own).is_some())?;
+        Some(format!("network.{}.{section}{}", own.name, of(&own)?))
+    };
+    match ["link", "router"].into_iter().find_map(moved) {
+        Some(key) => KeyError::new(key, error.message),
+        None => error,
+    }
+}
