@@ -197,7 +197,8 @@ fn check_distances(topology: &dyn Topology) {
     let step = if all { 1 } else { (routers / SAMPLE) | 1 };
     let mut has_nodes = vec![false; routers as usize];
     for node in (0..topology.nodes()).map(NodeId) {
-        has_nodes[topology.attachment(node).0.index()] = true;
+        let attached = topology.all_planes().filter_map(|plane| topology.attachment_on(node, plane));
+        attached.for_each(|(router, _)| has_nodes[router.index()] = true);
     }
     let mut longest = 0;
     for from in (0..routers).step_by(step as usize).map(RouterId) {

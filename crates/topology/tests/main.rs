@@ -13,6 +13,7 @@ mod grids;
 mod hyperx;
 mod machines;
 mod multiplied;
+mod networks;
 mod planes;
 mod router_classes;
 mod twisted;
