@@ -81,12 +81,20 @@ pub struct GroupParams {
     pub largest_small: u64,
     /// Largest packet, in bytes, that is combined for an operation that is not a stream. At least 1.
     pub small_packet: u32,
+    /// Rail by which the packets of groups leave.
+    pub rail: u32,
 }
 
 impl GroupParams {
-    /// 64 segments, any number of outstanding operations, and no streams.
-    pub const DEFAULT: Self =
-        Self { window: 64, outstanding: u32::MAX, streams: u32::MAX, largest_small: u64::MAX, small_packet: u32::MAX };
+    /// 64 segments, any number of outstanding operations, no streams, and the first rail.
+    pub const DEFAULT: Self = Self {
+        window: 64,
+        outstanding: u32::MAX,
+        streams: u32::MAX,
+        largest_small: u64::MAX,
+        small_packet: u32::MAX,
+        rail: 0,
+    };
 }
 
 impl Default for GroupParams {
@@ -119,7 +127,8 @@ pub struct NicParams {
     pub control: u32,
     /// Size of the largest packet in bytes.
     pub packet: u32,
-    /// Time of the largest packet on a node's link, in ticks.
+    /// Time of the largest packet on a node's link, in ticks. With several networks each rail has its own
+    /// ([`crate::Ways::pace`]).
     pub pace: u64,
     /// Picoseconds of a tick.
     pub tick: u64,
@@ -207,6 +216,8 @@ pub struct Arrived {
     pub mark: u32,
     /// Size in bytes.
     pub bytes: u32,
+    /// Node of the machine at which it has arrived.
+    pub node: u32,
     /// Rail of its node.
     pub rail: u32,
 }

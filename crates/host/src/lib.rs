@@ -36,6 +36,7 @@ mod table;
 mod trace;
 mod transit;
 mod unexpected;
+mod ways;
 
 pub use queues::time_of;
 
@@ -66,3 +67,4 @@ pub use trace::{
     Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,
 };
 pub use transit::MessageInTransit;
+pub use ways::{Way, Ways};

@@ -1,4 +1,4 @@
-//! Rails: the interfaces of a node, one for each plane of a network, and the choice of a message's rail.
+//! Rails: the interfaces of a node, one for each plane of each network, and the choice of a message's rail.
 //!
 //! MPI libraries send each small message by one rail and cut large ones into a stripe for every rail (Liu, Vishnu and
 //! Panda, "Building multirail InfiniBand clusters", 2004). A stripe is a run of whole packets. The packets of a message
@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::local_ranks::LocalRanks;
+use crate::groups::mixed;
 
 /// Rule that selects the rail of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,16 +22,18 @@ pub enum RailPolicy {
     ByRank,
     /// Messages to node d take rail d modulo the number of rails.
     ByDestination,
+    /// Messages take the rail that a hash of their source and destination ranks selects.
+    Hash,
 }
 
 /// Rails of every node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RailParams {
-    /// Number of rails, at least 1.
+    /// Number of rails, at least 1: planes of all networks.
     pub count: u32,
     /// Rule that chooses the rail of a message.
     pub policy: RailPolicy,
-    /// Messages with more bytes are striped over all rails. `None`: no message is striped.
+    /// Messages with more bytes are striped over all rails of their way. `None`: no message is striped.
     pub stripe_above: Option<u64>,
 }
 
@@ -75,7 +77,8 @@ pub fn stripes(bytes: u64, packet: u32, rails: u32) -> impl Iterator<Item = Stri
 #[derive(Debug)]
 pub(crate) struct Rails {
     params: RailParams,
-    /// By local node, the rail of its next message. Empty unless the policy is round robin.
+    /// By source, the rail of the next message whose first rail has this source, less that rail. Empty unless the
+    /// policy is round robin.
     turns: Vec<u32>,
 }
 
@@ -83,7 +86,7 @@ impl Rails {
     /// Creates the rails of `nodes` nodes.
     pub fn new(params: RailParams, nodes: usize) -> Self {
         let takes_turns = params.count > 1 && params.policy == RailPolicy::RoundRobin;
-        Self { params, turns: vec![0; if takes_turns { nodes } else { 0 }] }
+        Self { params, turns: vec![0; if takes_turns { nodes * params.count as usize } else { 0 }] }
     }
 
     /// Returns the number of rails of a node.
@@ -98,24 +101,29 @@ impl Rails {
         self.params.count > 1 && self.params.stripe_above.is_some_and(|limit| bytes > limit)
     }
 
-    /// Returns the rail of a message from a local rank, on a local node, to a node of the machine.
+    /// Returns the rail of a message, less the first of the `count` rails that it may take. That rail belongs to source
+    /// `first`. `number` returns the number by which a policy without turns selects the rail.
     #[inline]
-    pub fn choose(&mut self, (node, rank): (usize, u32), dst: u32, placed: &LocalRanks) -> u32 {
-        let count = self.params.count;
-        if count == 1 {
+    pub fn choose(&mut self, first: usize, count: u32, number: impl FnOnce(RailPolicy) -> u32) -> u32 {
+        if count <= 1 {
             return 0;
         }
         match self.params.policy {
             RailPolicy::RoundRobin => {
-                let turn = &mut self.turns[node];
+                let turn = &mut self.turns[first];
                 let rail = *turn;
-                *turn = if rail + 1 == count { 0 } else { rail + 1 };
-                rail
+                *turn = if rail + 1 >= count { 0 } else { rail + 1 };
+                // Ways with the same first rail may have different numbers of rails.
+                if rail < count { rail } else { 0 }
             }
-            RailPolicy::ByRank => placed.place_on_node(rank) % count,
-            RailPolicy::ByDestination => dst % count,
+            policy => number(policy) % count,
         }
     }
+}
+
+/// Returns the number by which two ranks select a rail. The numbers of consecutive ranks are unrelated.
+pub(crate) fn hash_of((from, to): (u32, u32)) -> u32 {
+    (mixed(u64::from(from) << 32 | u64::from(to)) >> 32) as u32
 }
 
 #[cfg(test)]

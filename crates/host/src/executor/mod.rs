@@ -67,6 +67,7 @@ use crate::slab::Slab;
 use crate::trace::Trace;
 use crate::transit::Transit;
 use crate::unexpected::UnexpectedBytes;
+use crate::ways::{FoundWays, Ways};
 
 /// Send that has started.
 #[derive(Clone, Copy, Debug)]
@@ -183,6 +184,8 @@ struct Nics {
     registrations: Registrations,
     queues: Queues,
     rails: Rails,
+    /// By rail, the time of the largest packet on a node's link, in ticks. Empty with one network.
+    paces: Vec<u64>,
 }
 
 impl Nics {
@@ -201,6 +204,7 @@ impl Nics {
             registrations: Registrations::new(of.registration, ranks),
             queues: Queues::new(sources),
             rails: Rails::new(of.rails, nodes),
+            paces: Vec::new(),
         }
     }
 }
@@ -274,6 +278,8 @@ pub struct Executor {
     pending: Pending,
     /// Messages in transit, if the network carries them whole.
     transit: Option<Transit>,
+    /// Ways of messages, if there are several networks.
+    ways: Option<Box<FoundWays>>,
     /// Members of groups whose operations switches carry out, if there are any.
     groups: Option<Box<groups::Memberships>>,
     ready: Box<Ready>,
@@ -313,6 +319,7 @@ impl Executor {
             memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
             pending: Pending::default(),
             transit: None,
+            ways: None,
             groups: None,
             ready: Box::default(),
             starting: Some(Box::default()),
@@ -333,6 +340,14 @@ impl Executor {
     pub fn with_nodes(mut self, node: impl Fn(u32) -> NodeParams) -> Self {
         let placed = &self.placed;
         self.processors.differ(placed.ranks().iter().map(|&rank| (rank, node(placed.node(rank)))));
+        self
+    }
+
+    /// Sends messages over several networks. Must be called before the programs begin.
+    #[must_use]
+    pub fn with_ways(mut self, ways: Arc<dyn Ways>) -> Self {
+        self.nics.paces = (0..self.interface.rails.count).map(|rail| ways.pace(rail)).collect();
+        self.ways = Some(Box::new(FoundWays::new(ways)));
         self
     }
 
@@ -364,7 +379,7 @@ impl Executor {
     /// decides by the destination and the bytes of the packet. `None`: there is none.
     #[inline]
     pub fn next_of(&mut self, source: usize, tick: u64, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
-        let mut taken = self.nics.queues.take(source, self.interface.packet, self.interface.pace, may_send)?;
+        let mut taken = self.nics.queues.take(source, self.interface.packet, self.pace(source), may_send)?;
         if taken.message.dst == Outgoing::GROUP {
             self.give_group_packet(source, &mut taken);
         }
@@ -392,7 +407,7 @@ impl Executor {
 
     /// Handles a packet that has arrived by a rail of its node, at tick `tick`.
     pub fn arrived(&mut self, packet: Arrived, tick: u64, around: &mut impl HostContext) {
-        let Arrived { flow_id, mark, bytes, rail } = packet;
+        let Arrived { flow_id, mark, bytes, node, rail } = packet;
         let now = self.come_to(tick);
         self.catch_up(now.saturating_sub(1), around);
         self.progress.packets -= 1;
@@ -406,7 +421,7 @@ impl Executor {
         debug_assert!(arrived.is_some(), "a packet of a message that was not announced");
         if let Some(arrived) = arrived {
             let (at, op) = if self.nics.parts.receiving {
-                self.pass_receiving(arrived, (rail, bytes), now)
+                self.pass_receiving(arrived, (self.source_at(node, rail), bytes), now)
             } else {
                 (now, NOBODY)
             };
@@ -425,6 +440,21 @@ impl Executor {
         if let Some(first) = self.pending.first() {
             self.set_alarm(first, around);
         }
+    }
+
+    /// Returns the time of the largest packet on the link of a source, in ticks.
+    #[inline]
+    fn pace(&self, source: usize) -> u64 {
+        match self.nics.paces.len() {
+            0 => self.interface.pace,
+            rails => self.nics.paces[source % rails],
+        }
+    }
+
+    /// Returns the source of a rail of a node of the machine that is here.
+    #[inline]
+    fn source_at(&self, node: u32, rail: u32) -> usize {
+        self.placed.number_of[node as usize] as usize * self.nics.rails.count() as usize + rail as usize
     }
 
     /// Returns the rank with a local number.

@@ -15,4 +15,5 @@ mod switch;
 mod times;
 mod training;
 mod under_way;
+mod ways;
 mod world;

@@ -45,7 +45,7 @@ struct Timed {
 }
 
 /// Times at which ranks made their steps, by rank.
-type Asked = Arc<Mutex<Vec<Vec<u64>>>>;
+pub type Asked = Arc<Mutex<Vec<Vec<u64>>>>;
 
 impl Script for Timed {
     fn next(&mut self, seen: &Seen) -> ScriptCall {
@@ -64,14 +64,19 @@ pub fn run_linked(interface: NicParams, ranks: Vec<Vec<ScriptCall>>) -> Vec<Vec<
     run_world(interface, ranks, true)
 }
 
-fn run_world(interface: NicParams, ranks: Vec<Vec<ScriptCall>>, has_links: bool) -> Vec<Vec<u64>> {
+/// Returns programs of ranks, and the times at which each will have made its steps.
+pub fn timed(ranks: Vec<Vec<ScriptCall>>) -> (Arc<dyn Programs>, Asked) {
     let count = ranks.len() as u32;
     let asked: Asked = Arc::new(Mutex::new(vec![Vec::new(); ranks.len()]));
     let own = Arc::clone(&asked);
     let make =
         move |rank: u32| Timed { rank, steps: ranks[rank as usize].clone().into_iter(), asked: Arc::clone(&own) };
-    let programs: Arc<dyn Programs> = Arc::new(Scripts::new(count, make));
-    let nodes: Vec<u32> = (0..count).collect();
+    (Arc::new(Scripts::new(count, make)), asked)
+}
+
+fn run_world(interface: NicParams, ranks: Vec<Vec<ScriptCall>>, has_links: bool) -> Vec<Vec<u64>> {
+    let nodes: Vec<u32> = (0..ranks.len() as u32).collect();
+    let (programs, asked) = timed(ranks);
     let mut world = World::new(&programs, interface, &nodes, 1);
     world.waits_for_release = true;
     world.has_links = has_links;

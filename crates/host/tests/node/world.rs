@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use host::{Arrived, Envelope, Executor, Groups, LocalRanks, NicParams, NodeParams, Outgoing, PacketContext};
+use host::{Arrived, Envelope, Executor, Groups, LocalRanks, NicParams, NodeParams, Outgoing, PacketContext, Ways};
 use mpi::program::{Ended, Matched, Messages, Notify, Op, ProgramError, ProgramGroup, Programs, RankProgram};
 
 use crate::switch::Switch;
@@ -39,7 +39,10 @@ impl PacketContext for Requests {
 pub struct World {
     pub executors: Vec<Executor>,
     executor_of: Arc<[u16]>,
+    number_of: Arc<[u32]>,
     interface: NicParams,
+    /// By rail, the time of the largest packet on a link, in ticks.
+    paces: Vec<u64>,
     alarms: BTreeMap<u64, Vec<u16>>,
     arrivals: BTreeMap<u64, Vec<Packet>>,
     /// Executors and their sources that have something to send.
@@ -60,20 +63,33 @@ impl World {
     /// Creates ranks on nodes, divided over `parts` executors.
     pub fn new(programs: &Arc<dyn Programs>, interface: NicParams, node_of: &[u32], parts: u32) -> Self {
         let nodes = node_of.iter().max().map_or(0, |node| node + 1);
-        let executor_of: Arc<[u16]> = (0..nodes).map(|node| (node % parts) as u16).collect();
-        let number_of: Arc<[u32]> = (0..nodes).map(|node| node / parts).collect();
+        Self::divided(programs, interface, node_of, (0..nodes).map(|node| (node % parts) as u16).collect())
+    }
+
+    /// Creates ranks on nodes, each of which belongs to a given executor.
+    pub fn divided(
+        programs: &Arc<dyn Programs>,
+        interface: NicParams,
+        node_of: &[u32],
+        executor_of: Arc<[u16]>,
+    ) -> Self {
+        let parts = executor_of.iter().max().map_or(1, |last| last + 1);
+        let before = |node: usize| executor_of[..node].iter().filter(|&&part| part == executor_of[node]).count() as u32;
+        let number_of: Arc<[u32]> = (0..executor_of.len()).map(before).collect();
         let groups = Arc::new(Groups::of(&**programs));
-        let executor = |part: u32| {
-            let count = (part..nodes).step_by(parts as usize).count();
+        let executor = |part: u16| {
+            let count = executor_of.iter().filter(|&&own| own == part).count();
             let places = (Arc::clone(&executor_of), Arc::clone(&number_of));
-            let placed = LocalRanks::new(node_of.into(), places, part as u16, count);
+            let placed = LocalRanks::new(node_of.into(), places, part, count);
             let executor = Executor::new(programs, interface, placed);
             if groups.is_empty() { executor } else { executor.with_groups(Arc::clone(&groups)) }
         };
         Self {
             executors: (0..parts).map(executor).collect(),
             executor_of: Arc::clone(&executor_of),
+            number_of: Arc::clone(&number_of),
             interface,
+            paces: vec![interface.pace; interface.rails.count as usize],
             alarms: BTreeMap::new(),
             arrivals: BTreeMap::new(),
             woken: Vec::new(),
@@ -90,6 +106,13 @@ impl World {
     pub fn equip(&mut self, node: impl Fn(u32) -> NodeParams) {
         let executors = std::mem::take(&mut self.executors).into_iter();
         self.executors = executors.map(|executor| executor.with_nodes(&node)).collect();
+    }
+
+    /// Joins the nodes by several networks.
+    pub fn join(&mut self, ways: &Arc<dyn Ways>) {
+        self.paces = (0..self.interface.rails.count).map(|rail| ways.pace(rail)).collect();
+        let executors = std::mem::take(&mut self.executors).into_iter();
+        self.executors = executors.map(|executor| executor.with_ways(Arc::clone(ways))).collect();
     }
 
     /// Runs until nothing is pending.
@@ -119,7 +142,7 @@ impl World {
             }
             for (node, arrival) in self.switch.take(now) {
                 let part = usize::from(self.executor_of[node as usize]);
-                let number = node as usize / self.executors.len();
+                let number = self.number_of[node as usize] as usize;
                 self.call(part, |executor, requests| executor.group_arrived(number, arrival, now, requests));
             }
             for part in self.alarms.remove(&now).unwrap_or_default() {
@@ -151,7 +174,8 @@ impl World {
                 assert!(packet.bytes <= self.interface.packet && packet.generated_at >= self.now);
                 let from = if self.waits_for_release { packet.generated_at } else { self.now };
                 let whole = u64::from(self.interface.packet);
-                let on_link = (self.interface.pace * u64::from(packet.bytes)).div_ceil(whole);
+                let rail = source % self.interface.rails.count;
+                let on_link = (self.paces[rail as usize] * u64::from(packet.bytes)).div_ceil(whole);
                 let on_link = if self.has_links { on_link } else { 0 };
                 let at = from + TRANSIT + on_link + (self.delay)(packet.flow_id >> 2, packet.generated_at);
                 if packet.dst == Outgoing::GROUP {
@@ -160,9 +184,8 @@ impl World {
                     self.switch.send((from, packet.bytes), content, at);
                     continue;
                 }
-                let rail = source % self.interface.rails.count;
                 let Outgoing { flow_id, mark, bytes, .. } = packet;
-                let arrived = Arrived { flow_id, mark, bytes, rail };
+                let arrived = Arrived { flow_id, mark, bytes, node: packet.dst, rail };
                 self.arrivals.entry(at).or_default().push((packet.dst, packet.generated_at, arrived));
             }
             if let Some(at) = self.executors[part].wanted_alarm() {

@@ -221,8 +221,8 @@ impl Traffic for ScheduledTraffic {
         let Self { executor, context, .. } = self;
         let around = &mut Asking { actions, context, now };
         match what {
-            TrafficEvent::Delivered { flow_id, mark, bytes, plane, .. } => {
-                let packet = Arrived { flow_id: job_of(flow_id).1, mark, bytes, rail: u32::from(plane.0) };
+            TrafficEvent::Delivered { node: NodeId(node), flow_id, mark, bytes, plane, .. } => {
+                let packet = Arrived { flow_id: job_of(flow_id).1, mark, bytes, node, rail: u32::from(plane.0) };
                 executor.arrived(packet, now, around);
             }
             TrafficEvent::Collected {

@@ -22,6 +22,8 @@ pub(super) struct Member {
     pub rank: u32,
     /// Local node.
     pub node: u32,
+    /// Source that sends its packets.
+    pub source: u32,
     /// First segment of the next operation that the rank calls.
     pub next: u32,
     /// Operations, in order, that have not ended or that have unfinished segments.
@@ -70,14 +72,16 @@ pub(super) enum Release {
 }
 
 impl Member {
-    /// Creates a member of a group that has called nothing yet: a rank with its local number, on a node.
-    pub fn new((group, member): (u32, u32), (of, rank): (u32, u32), node: u32) -> Self {
+    /// Creates a member of a group that has called nothing yet: a rank with its local number, on a node, and the source
+    /// that sends its packets.
+    pub fn new((group, member): (u32, u32), (of, rank): (u32, u32), (node, source): (u32, u32)) -> Self {
         Self {
             group,
             member,
             of,
             rank,
             node,
+            source,
             next: 0,
             ops: VecDeque::new(),
             finished: Ranges::new(0),

@@ -95,7 +95,7 @@ pub(super) struct Memberships {
     passing: Slab<PassingPacket>,
     /// By local node, the number of packets that have arrived, which orders the events of an instant.
     arrived: Vec<u32>,
-    /// By local node, the packet that was taken last.
+    /// By source, the packet that was taken last.
     given: Vec<GroupPacket>,
     /// By group, the items of the operation that was called last, if they are uneven.
     items: Vec<Option<(GroupCall, Items)>>,
@@ -146,7 +146,8 @@ impl Executor {
         for (number, group) in (0..).zip(groups.iter()) {
             for (member, &rank) in (0..).zip(&group.ranks).filter(|(_, rank)| self.placed.is_local(**rank)) {
                 let node = self.placed.local_node(rank) as u32;
-                members.push(Member::new((number, member), (rank, self.placed.local_rank(rank)), node));
+                let source = self.group_source(node as usize) as u32;
+                members.push(Member::new((number, member), (rank, self.placed.local_rank(rank)), (node, source)));
             }
         }
         members.sort_unstable_by_key(|own| (own.node, own.group));
@@ -167,7 +168,7 @@ impl Executor {
             called: Slab::default(),
             passing: Slab::default(),
             arrived: vec![0; nodes],
-            given: vec![GroupPacket::NONE; nodes],
+            given: vec![GroupPacket::NONE; nodes * self.nics.rails.count() as usize],
             waited: 0,
             verified: true,
             elements: Elements::default(),
@@ -175,9 +176,14 @@ impl Executor {
         self
     }
 
-    /// Returns the last packet for a group that `next_of` gave for a node (with `dst` = `Outgoing::GROUP`).
-    pub fn group_packet(&self, node: usize) -> GroupPacket {
-        self.groups.as_ref().map_or(GroupPacket::NONE, |own| own.given[node])
+    /// Returns the source by which a local node sends and receives the packets of groups.
+    fn group_source(&self, node: usize) -> usize {
+        node * self.nics.rails.count() as usize + self.interface.protocol.group.rail as usize
+    }
+
+    /// Returns the last packet for a group that `next_of` gave for a source (with `dst` = `Outgoing::GROUP`).
+    pub fn group_packet(&self, source: usize) -> GroupPacket {
+        self.groups.as_ref().map_or(GroupPacket::NONE, |own| own.given[source])
     }
 
     /// Returns the number of members' operations in the switches that have waited for earlier ones of their group

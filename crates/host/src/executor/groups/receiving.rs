@@ -126,13 +126,14 @@ impl Executor {
 
     /// Passes a packet through the parts of the interface of a local node.
     fn pass_group(&mut self, node: usize, packet: PassingPacket, now: u64, around: &mut impl HostContext) {
+        let source = self.group_source(node);
         let Some(own) = &mut self.groups else { return };
         let fragment = own.fragment(&packet);
         own.arrived[node] = own.arrived[node].wrapping_add(1);
         let op = OpId { rank: own.members[packet.member as usize].of, number: own.arrived[node] };
         let place = own.passing.insert(packet);
-        let at = Passage { head: now.saturating_sub(self.on_link(fragment.bytes)), tail: now };
-        let at = self.nics.parts.receive(node, &fragment, at).tail;
+        let at = Passage { head: now.saturating_sub(self.on_link(source, fragment.bytes)), tail: now };
+        let at = self.nics.parts.receive(source, &fragment, at).tail;
         self.later(at, op, Event::GroupPassed(place), now, around);
     }
 

@@ -28,7 +28,7 @@ impl Memberships {
         let bytes = item_bytes(&op.call, group, item);
         let stream = match op.written {
             Some(written) => Stream { from: written.passage(op.handed_bytes, 0).head, ..written },
-            None => interfaces.fetch(own.node as usize, bytes.max(1), own.released_at.now),
+            None => interfaces.fetch(own.source as usize, bytes.max(1), own.released_at.now),
         };
         op.handed_bytes += bytes;
         let first = op.first.wrapping_add(op.shape.items.range(item).start);
@@ -91,13 +91,13 @@ impl Executor {
                 }
             }
         }
-        if let Some(node) = self.queue_segment(member) {
-            around.wake(node);
+        if let Some(source) = self.queue_segment(member) {
+            around.wake(source);
         }
     }
 
-    /// Puts a member's next segment into the queue of its interface, if there is one and none is queued. Returns the
-    /// local node.
+    /// Puts a member's next segment into the queue of its interface, if there is one and none is queued. Returns its
+    /// source.
     fn queue_segment(&mut self, member: u32) -> Option<u32> {
         let own = self.groups.as_mut()?;
         let at = &mut own.members[member as usize];
@@ -117,11 +117,11 @@ impl Executor {
         let within = segment - begin;
         let bytes = cut.bytes(all, within..within + 1);
         let before = if within == 0 { 0 } else { cut.bytes(all, 0..within) };
-        let (first, node, tick) = (op.first.wrapping_add(begin), at.node, at.released_at.tick);
+        let (first, source, tick) = (op.first.wrapping_add(begin), at.source, at.released_at.tick);
         let message = queues::Outgoing { flow_id: flow_of(at.of, Part::Credit), mark: member, dst: Outgoing::GROUP };
         let stream = own.stream(member, first, before);
-        self.nics.queues.push(node as usize, message, bytes, (tick, stream));
-        Some(node)
+        self.nics.queues.push(source as usize, message, bytes, (tick, stream));
+        Some(source)
     }
 
     /// Sends the acknowledgement of a member for the segments that have been combined for it, up to `segment`.
@@ -131,18 +131,18 @@ impl Executor {
         at.acknowledgements.push_back(segment);
         let mark = member | ACKNOWLEDGEMENT;
         let message = queues::Outgoing { flow_id: flow_of(at.of, Part::Credit), mark, dst: Outgoing::GROUP };
-        let node = at.node;
+        let source = at.source;
         self.nics.queues.push(
-            node as usize,
+            source as usize,
             message,
             u64::from(self.interface.control),
             (self.clock.tick, Stream::whole(now)),
         );
-        around.wake(node);
+        around.wake(source);
     }
 
-    /// Builds a packet of a group that is removed from the queue of a local node.
-    pub(in super::super) fn give_group_packet(&mut self, node: usize, taken: &mut Taken) {
+    /// Builds a packet of a group that is removed from the queue of a source.
+    pub(in super::super) fn give_group_packet(&mut self, source: usize, taken: &mut Taken) {
         let Some(own) = &mut self.groups else { return };
         let mark = taken.message.mark;
         let member = mark & !ACKNOWLEDGEMENT;
@@ -162,7 +162,7 @@ impl Executor {
             GroupPacket { group: at.group, segment, work: GroupWork::Acknowledge, value, element: 0 }
         };
         taken.message.mark = packet.segment;
-        own.given[node] = packet;
+        own.given[source] = packet;
         // One packet is given to the network, and one arrives for each of the others.
         match packet.work {
             GroupWork::Multicast | GroupWork::Acknowledge => self.progress.packets += others - 1,

@@ -5,6 +5,7 @@
 mod compact;
 mod credits;
 mod fetching;
+mod hops;
 mod in_transit;
 mod passing;
 mod receiving;

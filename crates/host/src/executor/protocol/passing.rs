@@ -12,40 +12,42 @@ impl Executor {
     pub(in super::super) fn pass_sending(&mut self, source: usize, packet: &mut Taken) {
         let fragment = Fragment { bytes: u64::from(packet.bytes), is_first: packet.is_first, is_last: packet.is_last };
         let Passage { head, tail } = self.nics.parts.send(source, &fragment, packet.came);
-        let at = head.max(tail.saturating_sub(self.on_link(fragment.bytes))).div_ceil(self.interface.tick);
+        let at = head.max(tail.saturating_sub(self.on_link(source, fragment.bytes))).div_ceil(self.interface.tick);
         if at > packet.generated_at {
             self.nics.queues.delay(source, at - packet.generated_at);
             packet.generated_at = at;
         }
     }
 
-    /// Passes an arriving packet through the parts of its node's interface. `arrived` is its event when it has passed.
-    /// Returns the time of that event, and its operation.
+    /// Passes a packet that arrives at a source's interface through its parts. `arrived` is its event when it has
+    /// passed. Returns the time of that event, and its operation.
     pub(in super::super) fn pass_receiving(
         &mut self,
         arrived: Event,
-        (rail, bytes): (u32, u32),
+        (source, bytes): (usize, u32),
         now: u64,
     ) -> (u64, OpId) {
-        let (rank, op, fragment) = match arrived {
-            Event::Packet(place) => {
-                let (to, op) = (self.arrivals[place].envelope.to, self.arrivals[place].send());
-                (to, op, self.fragment_of(place, u64::from(bytes)))
-            }
+        let (op, fragment) = match arrived {
+            Event::Packet(place) => (self.arrivals[place].send(), self.fragment_of(place, u64::from(bytes))),
             Event::Credit(place) => {
                 let Some(credits) = &self.credits else { return (now, OpId::FIRST) };
                 let RankPair { local: rank, peer: from } = credits.returning[place];
                 let to = self.placed.ranks()[rank as usize];
                 // Credits of one instant differ by their origins.
-                (to, OpId { rank: to, number: u32::MAX - from }, self.control())
+                (OpId { rank: to, number: u32::MAX - from }, self.control())
             }
-            Event::Answered(send) => (self.sends[send].op.rank, self.sends[send].op, self.control()),
+            Event::Answered(send) => (self.sends[send].op, self.control()),
             // No other event belongs to a packet.
             _ => return (now, OpId::FIRST),
         };
-        let source = self.source_of(rank, rail);
-        let at = Passage { head: now.saturating_sub(self.on_link(fragment.bytes)), tail: now };
-        (self.nics.parts.receive(source, &fragment, at).tail, op)
+        (self.receive_by(source, &fragment, now), op)
+    }
+
+    /// Passes a packet whose tail arrives now through the parts of a source's interface. Returns the time at which it
+    /// has passed.
+    pub(super) fn receive_by(&mut self, source: usize, packet: &Fragment, now: u64) -> u64 {
+        let at = Passage { head: now.saturating_sub(self.on_link(source, packet.bytes)), tail: now };
+        self.nics.parts.receive(source, packet, at).tail
     }
 
     /// Returns a packet as a part of its message. Packets may overtake one another: the first and the last count in
@@ -67,9 +69,9 @@ impl Executor {
         Fragment { bytes: u64::from(self.interface.control), is_first: true, is_last: true }
     }
 
-    /// Returns the time of bytes on the node's link, in picoseconds: in whole ticks, as on links, rounded up.
-    pub(in super::super) fn on_link(&self, bytes: u64) -> u64 {
-        let (packet, pace) = (u64::from(self.interface.packet), self.interface.pace);
+    /// Returns the time of bytes on the link of a source, in picoseconds: in whole ticks, as on links, rounded up.
+    pub(in super::super) fn on_link(&self, source: usize, bytes: u64) -> u64 {
+        let (packet, pace) = (u64::from(self.interface.packet), self.pace(source));
         let ticks = (u128::from(pace) * u128::from(bytes)).div_ceil(u128::from(packet)) as u64;
         ticks.saturating_mul(self.interface.tick)
     }

@@ -1,6 +1,7 @@
 //! Sender's side of the eager and the rendezvous protocol.
 
 use super::super::{Announced, Executor, NONE, PendingSend};
+use super::hops::Hop;
 use crate::connections::Found;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
@@ -9,7 +10,6 @@ use crate::inbound::Envelope;
 use crate::nic::{PerByte, Stream};
 use crate::processor::Occasion;
 use crate::queues::{self, Piece};
-use crate::rails::{Stripe, stripes};
 use crate::rank_pair::RankPair;
 use crate::registration::BufferUse;
 use crate::report::Released;
@@ -269,40 +269,32 @@ impl Executor {
         }
         let in_room = is_data && self.nics.rooms.are_limited() && self.sends[place].written.is_some();
         let piece = Piece { begins: extent.begins, ends: extent.ends, in_room };
-        let rails = self.nics.rails.count();
-        let first = node * rails as usize;
-        if is_data && self.nics.rails.stripes(self.sends[place].bytes) {
-            for Stripe { rail, before, bytes } in stripes(bytes, self.interface.packet, rails) {
-                let source = first + rail as usize;
-                let at = self.nics.connections.fetch(source, (op.rank, to), now);
-                let stream = self.stream_of((source, true), (before, bytes), written, at);
-                self.queue(source, (message, piece), (bytes, stream), around);
-            }
+        let hop = Hop {
+            message,
+            piece,
+            node,
+            rails: (0, self.nics.rails.count()),
+            bytes,
+            before: 0,
+            written,
+            is_data,
+            is_striped: is_data && self.nics.rails.stripes(self.sends[place].bytes),
+            ranks: (op.rank, to),
+        };
+        if self.ways.is_some() {
+            let PendingSend { bytes: all, written, rail, .. } = self.sends[place];
+            let (all, handed) = if is_data { (all, written) } else { (bytes, None) };
+            let before = if extent.begins { 0 } else { handed.unwrap_or(bytes) - bytes };
+            self.sends[place].rail = self.send_by_ways(&hop, (all, before, rail), now, around);
             return;
         }
+        if hop.is_striped {
+            return self.send_stripes(&hop, now, around);
+        }
         if extent.begins {
-            self.sends[place].rail = self.nics.rails.choose((node, op.rank), message.dst, &self.placed);
+            self.sends[place].rail = self.choose_rail(&hop);
         }
-        let source = first + self.sends[place].rail as usize;
-        let at = self.nics.connections.fetch(source, (op.rank, to), now);
-        let stream = self.stream_of((source, is_data), (0, bytes), written, at);
-        self.queue(source, (message, piece), (bytes, stream), around);
-    }
-
-    /// Returns the stream in which bytes of a message come to the interface of a source: as the processor writes them,
-    /// if it does, or, for data, as the interface fetches them. `before` bytes of the message precede them.
-    fn stream_of(
-        &mut self,
-        (source, is_data): (usize, bool),
-        (before, bytes): (u64, u64),
-        written: Option<Stream>,
-        now: u64,
-    ) -> Stream {
-        match written {
-            Some(own) => Stream { from: own.from.max(now).saturating_add(own.per_byte.time(before)), ..own },
-            None if is_data => self.nics.parts.fetch(source, bytes, now),
-            None => Stream::whole(now),
-        }
+        self.send_by_rail(&hop, self.sends[place].rail, now, around);
     }
 
     /// Returns the source of a rank on a rail: its number in this executor (`HostContext::wake`).
@@ -314,31 +306,5 @@ impl Executor {
     #[inline]
     pub(super) fn local_node(&self, rank: u32) -> usize {
         self.placed.local_node(rank)
-    }
-
-    /// Queues a control message of a rank that is handed over now.
-    pub(super) fn queue_control(
-        &mut self,
-        (rank, to): (u32, u32),
-        message: queues::Outgoing,
-        now: u64,
-        around: &mut impl HostContext,
-    ) {
-        let rail = self.nics.rails.choose((self.local_node(rank), rank), message.dst, &self.placed);
-        let source = self.source_of(rank, rail);
-        let at = self.nics.connections.fetch(source, (rank, to), now);
-        self.queue(source, (message, Piece::WHOLE), (u64::from(self.interface.control), Stream::whole(at)), around);
-    }
-
-    /// Queues bytes of a message at a source that are handed over now.
-    fn queue(
-        &mut self,
-        source: usize,
-        what: (queues::Outgoing, Piece),
-        (bytes, stream): (u64, Stream),
-        around: &mut impl HostContext,
-    ) {
-        self.nics.queues.push_piece(source, what, bytes, (self.clock.tick, stream));
-        around.wake(source as u32);
     }
 }

@@ -82,7 +82,7 @@ impl Executor {
     pub(in super::super) fn leaves_room(&mut self, source: usize, packet: &Taken, tick: u64) {
         let bytes = u64::from(packet.bytes);
         let from = packet.generated_at.max(tick).saturating_mul(self.interface.tick);
-        let at = from.saturating_add(self.on_link(bytes)).max(tick.saturating_mul(self.interface.tick) + 1);
+        let at = from.saturating_add(self.on_link(source, bytes)).max(tick.saturating_mul(self.interface.tick) + 1);
         let place = self.nics.rooms.release(source / self.nics.rails.count() as usize, bytes);
         self.pending.push(at, super::super::NOBODY, Event::Left(place));
         let alarm = at.div_ceil(self.interface.tick);

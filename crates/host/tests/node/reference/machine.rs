@@ -69,7 +69,7 @@ impl Machine {
             for flight in arrivals(&mut self.flights, now) {
                 self.call(self.part(flight.to), |executor, requests| {
                     let (flow_id, mark, bytes) = flight.what;
-                    executor.arrived(Arrived { flow_id, mark, bytes, rail: 0 }, now, requests);
+                    executor.arrived(Arrived { flow_id, mark, bytes, node: flight.to, rail: 0 }, now, requests);
                 });
             }
             let (due, later): (Vec<_>, Vec<_>) = self.alarms.iter().partition(|alarm| alarm.0 <= now);
