@@ -51,7 +51,7 @@ pub use groups::Groups;
 pub use inbound::Envelope;
 pub use keys::{
     BusOwner, BusSpec, ChargedBytes, ConnectionsSpec, CopyEnds, CopySpec, Directions, DmaSpec, HostSpec, LoggpNicSpec,
-    Matcher, MatchingSpec, MemorySpec, NicCollectivesSpec, PioSpec, RANKS, RailsSpec, RegistrationSpec,
+    Matcher, MatchingSpec, MemorySpec, NicCollectivesSpec, PioSpec, RANKS, RailsSpec, RegistrationSpec, StripeOver,
     WithoutCreditSpec,
 };
 pub use local_ranks::LocalRanks;

@@ -4,12 +4,17 @@
 //! that joins its ends. If no network joins its ends, it is relayed: by an endpoint in the sender's island of the relay
 //! network, by one in the receiver's island, or by both.
 
+use fabric::Plan;
+use host::{Way, Ways};
 use topology::families::networks::Networks;
 use units::{Bytes, NodeId, PlaneId};
 
 /// Rule by which messages take networks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WayRule {
+    /// Whether a message above the limit of stripes is striped over all networks that join its ends, and the limit in
+    /// bytes.
+    pub striped_above: Option<u64>,
     /// Sizes of messages that take each network: above the first, and up to the second.
     pub sizes: Vec<(Option<Bytes>, Option<Bytes>)>,
     /// Relays. `None`: there are none.
@@ -39,12 +44,18 @@ pub struct Leg {
 pub struct NetworkWays {
     networks: Networks,
     rule: WayRule,
+    /// By network, the time of the largest packet on a link of a node, in ticks, and the link's bandwidth in b/s.
+    links: Vec<(u64, u64)>,
 }
 
 impl NetworkWays {
-    /// Creates the ways over networks by a rule.
-    pub fn new(networks: &Networks, rule: WayRule) -> Self {
-        Self { networks: networks.clone(), rule }
+    /// Creates the ways over the networks of a plan by a rule. `packet` is the size of the largest packet, in bytes.
+    pub fn new(networks: &Networks, rule: WayRule, (plan, packet): (&Plan, u32)) -> Self {
+        let link = |network: usize| {
+            let class = networks.first_class(network);
+            (plan.serialization(class, packet), plan.bandwidth(class).0)
+        };
+        Self { networks: networks.clone(), rule, links: (0..networks.parts().len()).map(link).collect() }
     }
 
     /// Returns the network that a message of `bytes` bytes takes between two endpoints without relays.
@@ -90,6 +101,20 @@ impl NetworkWays {
         Some(legs)
     }
 
+    /// Returns the networks that a message of `bytes` bytes is striped over. Empty if it is not.
+    fn striped(&self, from: NodeId, to: NodeId, bytes: u64) -> Vec<usize> {
+        match self.rule.striped_above {
+            Some(limit) if bytes > limit => {
+                (0..self.links.len()).filter(|&network| self.joins(network, from, to)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn way(&self, leg: Leg) -> Way {
+        Way { rails: self.planes(leg.network), to: leg.to.0, weight: self.links[leg.network].1 }
+    }
+
     /// Returns the planes of a network.
     pub fn planes(&self, network: usize) -> std::ops::Range<u32> {
         let PlaneId(first) = self.networks.first_plane(network);
@@ -121,5 +146,26 @@ impl NetworkWays {
     fn over(&self, at: NodeId, ends: &[NodeId]) -> Option<(NodeId, NodeId)> {
         let island = self.island(self.rule.relay?, at);
         island.into_iter().find_map(|leave| Some((leave, self.joined(leave, ends)?)))
+    }
+}
+
+impl Ways for NetworkWays {
+    fn find(&self, (from, to): (u32, u32), bytes: u64, ways: &mut Vec<Way>) {
+        let (from, to) = (NodeId(from), NodeId(to));
+        let striped = self.striped(from, to, bytes);
+        match striped.is_empty() {
+            true => ways.extend(self.next(from, to, bytes).map(|leg| self.way(leg))),
+            false => ways.extend(striped.into_iter().map(|network| self.way(Leg { network, to }))),
+        }
+    }
+
+    fn onward(&self, (at, to): (u32, u32)) -> Way {
+        let (at, to) = (NodeId(at), NodeId(to));
+        // Relays are chosen where the rest of the way is known.
+        self.way(self.next(at, to, 0).unwrap_or(Leg { network: 0, to }))
+    }
+
+    fn pace(&self, rail: u32) -> u64 {
+        self.links[self.networks.part_of(PlaneId(rail as u8))].0
     }
 }

@@ -16,6 +16,7 @@ use crate::build_cache::BuildCache;
 use crate::job::JobBuilder;
 use ::experiment::{ExperimentSpec, JoinedNetworkSpec, LinkClassSpec, LinkSpec, RelaySide};
 use ::network::{Network, RelayRule, WayRule};
+use host::StripeOver;
 
 /// Returns the specification of the islands of a network in one plane.
 pub(crate) fn island(own: &JoinedNetworkSpec) -> NetworkSpec {
@@ -186,7 +187,11 @@ pub(crate) fn way_rule(spec: &ExperimentSpec) -> WayRule {
         let at_source = relay.at == RelaySide::Source;
         Some(RelayRule { network: number(&relay.network)?, at_source })
     });
-    WayRule { sizes: spec.networks.iter().map(|own| (own.above, own.up_to)).collect(), relay }
+    let host = spec.nic.host();
+    let planes: u32 = spec.networks.iter().map(|own| own.topology.planes).sum();
+    let is_striped = host.rails.as_ref().is_some_and(|rails| rails.stripe_over == StripeOver::AllNetworks);
+    let striped_above = host.rails(planes).stripe_above.filter(|_| is_striped);
+    WayRule { striped_above, sizes: spec.networks.iter().map(|own| (own.above, own.up_to)).collect(), relay }
 }
 
 /// Moves an error at a key of the joint network to the key of `[[network]]`.

@@ -138,7 +138,8 @@ impl System {
         .at_key("measure.messages")?;
         let group = crate::groups::params(&spec.in_switch, plan.groups());
         let (features, plan) = (model.features(), Arc::new(plan));
-        let ways = joined.map(|networks| Arc::new(NetworkWays::new(networks, networks::way_rule(written))));
+        let ways = joined.map(|networks| NetworkWays::new(networks, networks::way_rule(written), (&plan, packet)));
+        let ways = ways.map(Arc::new);
         let network = Network { features, topology, routing, direct, plan, packet, group, part: 0, ways };
         let mut first_group = 0;
         let finish = |job: JobBuilder| {

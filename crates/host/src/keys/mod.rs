@@ -15,7 +15,7 @@ pub use memory::MemorySpec;
 pub use parts::{
     BusOwner, BusSpec, CopyEnds, CopySpec, Directions, DmaSpec, Matcher, MatchingSpec, PioSpec, RegistrationSpec,
 };
-pub use rails::{ConnectionsSpec, RailsSpec};
+pub use rails::{ConnectionsSpec, RailsSpec, StripeOver};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

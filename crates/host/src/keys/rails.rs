@@ -18,6 +18,27 @@ pub struct RailsSpec {
     /// `policy = "round-robin"`, otherwise no striping.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stripe_above: Option<Bytes>,
+    /// Networks over whose rails a message is striped. Each rail has a share in proportion to its bandwidth.
+    #[serde(skip_serializing_if = "StripeOver::is_default")]
+    #[schemars(extend("x-rules" = ["requires several networks"]))]
+    pub stripe_over: StripeOver,
+}
+
+/// Networks over whose rails messages are striped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StripeOver {
+    /// The network that the message takes.
+    #[default]
+    OneNetwork,
+    /// All networks that join its ends.
+    AllNetworks,
+}
+
+impl StripeOver {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Default size above which messages are striped over rails, in bytes.

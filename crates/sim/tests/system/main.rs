@@ -39,6 +39,7 @@ mod messages;
 mod multicast;
 mod multicast_switch;
 mod named;
+mod networks;
 mod operations;
 mod pacer;
 mod planes;

@@ -211,6 +211,9 @@ pub(crate) fn traffic_of(
     let places = (Arc::clone(&division.partition_of), Arc::clone(&division.number_of));
     let placed = LocalRanks::new(Arc::clone(node_of), places, part.number as u16, part.nodes.len());
     let mut executor = Executor::new(&ranks.programs, interface::parameters(ranks, network), placed);
+    if let Some(ways) = &network.ways {
+        executor = executor.with_ways(Arc::clone(ways) as _);
+    }
     if !network.has(Feature::Packets) {
         executor.carry_whole();
     }
