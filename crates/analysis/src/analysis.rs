@@ -458,7 +458,9 @@ fn delays_of_lengths(system: &System) -> Option<String> {
 /// Returns the number of virtual channels between routers, by class of channels. Injection uses the lowest only,
 /// ejection none.
 fn vcs_by_class(system: &System) -> BTreeMap<String, u8> {
-    let classes = (0..).map(ChannelClass).zip(system.network.topology.class_names()).skip(2);
+    let topology = &*system.network.topology;
+    let classes = (0..).map(ChannelClass).zip(topology.class_names());
+    let classes = classes.filter(|&(class, _)| !topology.is_injection(class) && !topology.is_ejection(class));
     classes.map(|(class, name)| (name.to_owned(), system.network.plan.vcs_on(class))).collect()
 }
 
@@ -470,5 +472,7 @@ fn buffers_by_class(system: &System) -> BTreeMap<String, u32> {
 fn connected_channels(system: &System) -> u32 {
     let topology = &*system.network.topology;
     let of = |router| connected_ports(topology, units::RouterId(router)).count() as u32;
-    (0..topology.routers()).map(of).sum::<u32>() + topology.planes() * topology.nodes()
+    let nodes = || (0..topology.nodes()).map(units::NodeId);
+    let attached = |plane| nodes().filter(|&node| topology.attachment_on(node, plane).is_some()).count() as u32;
+    (0..topology.routers()).map(of).sum::<u32>() + topology.all_planes().map(attached).sum::<u32>()
 }

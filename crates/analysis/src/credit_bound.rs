@@ -56,7 +56,7 @@ pub(crate) fn of(system: &System, loads: &ChannelLoads) -> Result<Option<CreditB
 
 /// Whether packets are followed from channel to channel: not with adaptive routing, nor in large networks.
 pub(crate) fn is_followed(system: &System) -> bool {
-    !system.network.routing.adaptive() && is_small(system)
+    system.network.networks() == 1 && !system.network.routing.adaptive() && is_small(system)
 }
 
 /// Whether a network is small enough that packets from each of its nodes to each of its routers are followed in

@@ -28,6 +28,9 @@ pub(crate) struct IdlePaths {
 /// # Errors
 /// If the routing breaks its contract.
 pub(crate) fn of(system: &System) -> Result<Option<IdlePaths>, KeyError> {
+    if system.network.networks() > 1 {
+        return Ok(None);
+    }
     let topology = &*system.network.topology;
     let own = || RoutingSpec::default_for(topology);
     let Some(spread) = system.spec.routing.clone().unwrap_or_else(own).spread() else { return Ok(None) };

@@ -4,9 +4,10 @@
 use engine::{Owner, Stream};
 use routing::{Choice, Hop, PathOption, Routing};
 use topology::{Endpoint, Topology};
-use units::{ChannelId, Draw, NodeId, VcClass};
+use units::{ChannelId, Draw, NodeId, PlaneId, VcClass};
 
 use ::network::Feature;
+use ::network::Leg;
 use ::system::Job;
 use ::system::System;
 
@@ -96,11 +97,35 @@ pub(crate) fn follow(
     system: &System,
     ((src, dst), way): ((NodeId, NodeId), Way),
     draw: &mut dyn Draw,
-    visit: &mut dyn FnMut(ChannelId, Option<[PathOption; 2]>),
+    visit: &mut Visit<'_>,
+) -> u32 {
+    if let Some(ways) = &system.network.ways {
+        let legs = ways.legs(src, dst, system.network.packet.into()).unwrap_or_default();
+        let mut at = src;
+        let of_leg = |leg: Leg| {
+            let plane = PlaneId(ways.planes(leg.network).start as u8);
+            let from = std::mem::replace(&mut at, leg.to);
+            follow_on(system, plane, ((from, leg.to), way), (draw, visit))
+        };
+        return legs.into_iter().map(of_leg).sum();
+    }
+    follow_on(system, PlaneId(0), ((src, dst), way), (draw, visit))
+}
+
+/// Visitor of channels, with the first and the last path if the router before the channel weighs paths.
+type Visit<'a> = dyn FnMut(ChannelId, Option<[PathOption; 2]>) + 'a;
+
+/// Follows a packet from one node to another in a plane, as [`follow`].
+fn follow_on(
+    system: &System,
+    plane: PlaneId,
+    ((src, dst), way): ((NodeId, NodeId), Way),
+    (draw, visit): (&mut dyn Draw, &mut Visit<'_>),
 ) -> u32 {
     let (topology, routing): (&dyn Topology, &dyn Routing) = (&*system.network.topology, &*system.network.routing);
-    let (mut at, in_port) = topology.attachment(src);
-    let mut hop = Hop { dst, state: routing.start(src, dst, draw), in_port, vc_class: VcClass(0) };
+    let Some((mut at, in_port)) = topology.attachment_on(src, plane) else { return 0 };
+    let state = routing.start_on(plane, (src, dst), draw);
+    let mut hop = Hop { dst, state, in_port, vc_class: VcClass(0) };
     let mut routers = 1;
     loop {
         let before = hop;

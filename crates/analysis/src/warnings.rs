@@ -162,7 +162,11 @@ fn shortest_only(system: &System) -> Option<Warning> {
 /// Warns of a default routing that is not the family's: the wires of a tree, a dragonfly or a grid are other ones.
 fn other_default(system: &System) -> Option<Warning> {
     let topology = &*system.network.topology;
-    let only = topology.views().networks.and_then(Networks::only);
+    let networks = topology.views().networks;
+    if networks.is_some_and(|networks| networks.only().is_none()) {
+        return None;
+    }
+    let only = networks.and_then(Networks::only);
     let topology = only.map_or(topology, |part| &*part.island);
     let own = RoutingSpec::default_of(topology.kind());
     let is_of = |view| TopologySpec::kinds_with(view).any(|kind| kind == topology.kind());

@@ -82,6 +82,9 @@ fn routes(spec: &ExperimentSpec) -> Option<Wrong> {
     if let Some((class, _)) = spec.link.classes.iter().find(|(_, own)| own.bandwidth.is_some()) {
         return wrong(&format!("link.{class}.bandwidth"), "one bandwidth, that of nodes' links");
     }
+    if !spec.networks.is_empty() {
+        return wrong("network", "one network");
+    }
     if spec.topology.planes > 1 {
         return wrong("topology.planes", "one link for each node");
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use fabric::catalogue::{Depths, RouterSpec};
 use topology::families::networks::{Networks, Part};
 use topology::{NetworkSpec, Places, PlacesRule, RouterClasses, Topology, TopologySpec};
-use units::{Bytes, KeyError};
+use units::{Bytes, KeyError, NodeId};
 
 use crate::build_cache::BuildCache;
 use crate::job::JobBuilder;
@@ -177,8 +177,26 @@ pub(crate) fn of_job(spec: &ExperimentSpec, network: &Network, job: &JobBuilder)
                        one island, or let ranks send (kind = \"program\")";
         return Err(KeyError::new(key, message));
     }
-    Ok(0)
+    let ways = network.ways.as_deref();
+    let ends = || placement.used().step_by((placement.len() as usize / CHECKED).max(1));
+    let lost = |from: NodeId| {
+        let joined = |to: &NodeId| *to == from || ways.is_some_and(|ways| ways.next(from, *to, 0).is_some());
+        placement.used().find(|to| !joined(to)).map(|to| (from, to))
+    };
+    match ends().find_map(lost) {
+        None => Ok(0),
+        Some((from, to)) => {
+            let message = format!(
+                "no network joins endpoints {from} and {to}, and no relay; name a network by which they are relayed in \
+                 [relay]"
+            );
+            Err(KeyError::new(key, message))
+        }
+    }
 }
+
+/// Largest number of endpoints from which the ways to all others are tried.
+const CHECKED: usize = 1024;
 
 /// Returns the rule by which messages take networks.
 pub(crate) fn way_rule(spec: &ExperimentSpec) -> WayRule {

@@ -2,10 +2,10 @@
 //! network, and the same bytes for any division.
 
 use fabric::Grain;
-use sim::{RunOptions, analyze, check, run};
+use sim::{analyze, check};
 
 use crate::common::{build, digest_of, result};
-use crate::program::{ProgramFile, per_rank};
+use crate::program::ProgramFile;
 
 /// Nodes of two endpoints: a switch inside each of `count` nodes on which a packet of 1 KiB takes 100 ns, and a switch
 /// for all on which it takes 1 us. A head takes 300 ns inside a node, and 2.1 us between nodes.
@@ -57,13 +57,13 @@ fn a_message_takes_the_first_network_that_joins_its_ends() {
 #[test]
 fn a_message_takes_a_network_by_its_size() {
     // Would catch a limit that excludes its own size, and a message that no network takes by its size.
-    let large = |bytes| message("size", 4, 1, bytes);
     let time = |bytes, key: &str| {
-        let text = machine(2, "", &large(bytes).program(), "");
+        let goal = message("size", 4, 1, bytes);
+        let text = machine(2, "", &goal.program(), "");
         end_ns(&text.replace("topology = \"single-switch:2\"", &format!("topology = \"single-switch:2\"\n{key}")))
     };
     assert_eq!(time(2048, "up_to = \"2 KiB\""), 300.0 + 200.0);
-    assert_eq!(time(2049, "up_to = \"2 KiB\""), 2100.0 + 2000.0 + 1.0);
+    assert_eq!(time(2049, "up_to = \"2 KiB\""), 4100.977);
     assert_eq!(time(1024, "above = \"1 KiB\""), 2100.0 + 1000.0);
 }
 
@@ -76,4 +76,140 @@ fn a_stripe_over_unequal_networks_ends_on_both_at_once() {
     assert_eq!(end_ns(&machine(2, "", &goal.program(), nic)), 2100.0 + 1000.0);
     let far = message("far", 4, 2, 11 * 1024);
     assert_eq!(end_ns(&machine(2, "", &far.program(), nic)), 2100.0 + 11.0 * 1000.0);
+}
+
+/// Two nodes of two endpoints with a switch inside each node, and two rails that join equal endpoints.
+fn rails(program: &str, relay: &str) -> String {
+    format!(
+        r#"
+        node = {{ endpoints = 2, count = 2 }}
+        router = {{ kind = "output-queued", delay = "100 ns", buffer = "64 packets" }}
+        workload = {{ kind = "program", packet_size = "1 KiB", program = {program} }}
+        {relay}
+        [[network]]
+        name = "inside"
+        topology = "single-switch:2"
+        link = {{ bandwidth = "81.92 Gb/s", delay = "100 ns" }}
+        [[network]]
+        name = "rail"
+        topology = "single-switch:2"
+        order = "by-rail"
+        link = {{ bandwidth = "8.192 Gb/s", delay = "1 us" }}
+        "#
+    )
+}
+
+#[test]
+fn a_relay_passes_messages_on() {
+    // From endpoint 0 of node 0 to endpoint 1 of node 1: inside, then over rail 1, or over rail 0, then inside. Would
+    // catch a relay that waits for the whole message though it passes pieces on, one that does not wait for a piece, and
+    // the wrong side.
+    let goal = message("relay", 4, 3, 4096);
+    let time = |keys: &str| end_ns(&rails(&goal.program(), &format!("relay = {{ network = \"inside\", {keys} }}")));
+    let (inside, rail) = (|packets: f64| 300.0 + 100.0 * packets, |packets: f64| 2100.0 + 1000.0 * packets);
+    assert_eq!(time("at = \"source\""), inside(4.0) + rail(4.0));
+    assert_eq!(time("at = \"destination\""), rail(4.0) + inside(4.0));
+    // The rail is slower: behind the first piece it is never idle.
+    assert_eq!(time("at = \"source\", chunk = \"1 KiB\""), inside(1.0) + rail(4.0));
+    assert_eq!(time("at = \"source\", chunk = \"2 KiB\""), inside(2.0) + rail(4.0));
+    // Behind the rail, the last piece goes on alone.
+    assert_eq!(time("at = \"destination\", chunk = \"1 KiB\""), rail(4.0) + inside(1.0));
+}
+
+#[test]
+fn ranks_that_no_way_joins_are_refused() {
+    // Would catch a message that is lost, and a run that ends in an error of the program.
+    let goal = message("lost", 4, 3, 4096);
+    let error = build(&rails(&goal.program(), "")).unwrap_err().to_string();
+    assert!(error.contains("no network joins") && error.contains("relay"), "{error}");
+}
+
+/// Nodes of four endpoints, with open traffic on one of two networks.
+fn open(network: &str, nodes: &str) -> String {
+    format!(
+        r#"
+        node = {{ endpoints = 4 }}
+        router = {{ kind = "output-queued", delay = "100 ns", buffer = "64 packets" }}
+        measure = {{ max_time = "200 us" }}
+        [[network]]
+        name = "inside"
+        topology = "single-switch:4"
+        link = {{ bandwidth = "81.92 Gb/s", delay = "100 ns" }}
+        [[network]]
+        name = "tree"
+        topology = "{network}"
+        link = {{ bandwidth = "8.192 Gb/s", delay = "1 us" }}
+        [[job]]
+        name = "only"
+        nodes = "{nodes}"
+        workload = {{ kind = "traffic", packet_size = "1 KiB", load = 0.5, pattern = "random-permutation" }}
+        "#
+    )
+}
+
+#[test]
+fn open_traffic_takes_the_first_network_that_joins_its_endpoints() {
+    // Load 1 fills the ports of that network. Would catch traffic on the other network, on both, or at the rate of the
+    // other network's links.
+    for (nodes, used, idle) in [("0-3", "inside", "tree"), ("0-15", "tree", "inside")] {
+        let text = open("fat-tree:k=4,n=2", nodes);
+        let found = result(&text);
+        let class = |name: &str| {
+            let found = found.class_utilization.iter().find(|own| own.class == name);
+            found.map(|own| (own.mean * f64::from(own.channels), own.channels))
+        };
+        let senders = if nodes == "0-3" { 4.0 } else { 16.0 };
+        let (sum, channels) = class(&format!("{used}.injection")).unwrap();
+        assert_eq!(channels, 16);
+        assert!((sum / senders - 0.5).abs() < 0.05, "{sum}");
+        assert!(class(&format!("{idle}.injection")).is_none_or(|(sum, _)| sum == 0.0));
+        let loads = analyze(&build(&text).unwrap()).unwrap();
+        assert!((loads.throughput_bound - 1.0).abs() < 1e-9);
+        let used = loads.class_loads.iter().filter(|own| own.max > 0.0).map(|own| own.class.clone());
+        assert!(
+            used.clone()
+                .all(|class| class.starts_with(&format!("{}.", if nodes == "0-3" { "inside" } else { "tree" })))
+        );
+    }
+}
+
+#[test]
+fn several_networks_give_the_same_bytes_for_any_division() {
+    // Would catch a result that depends on the partition of an endpoint, of a router or of a relay.
+    let goal = ProgramFile::goal("all", &{
+        let ranks = 16;
+        let rank = |own: u32| {
+            let sends: String =
+                (0..ranks).filter(|&to| to != own).map(|to| format!("send 5000b to {to} tag 0\n")).collect();
+            let receives: String =
+                (0..ranks).filter(|&from| from != own).map(|from| format!("recv 5000b from {from} tag 0\n")).collect();
+            format!("rank {own} {{\n{sends}{receives}}}\n")
+        };
+        format!("num_ranks {ranks}\n{}", (0..ranks).map(rank).collect::<String>())
+    });
+    for relay in ["at = \"source\", chunk = \"2 KiB\", buffer = \"4 KiB\"", "at = \"destination\""] {
+        let text = format!(
+            r#"
+            node = {{ endpoints = 4 }}
+            router = {{ kind = "output-queued", delay = "100 ns", buffer = "64 packets" }}
+            workload = {{ kind = "program", packet_size = "1 KiB", program = {} }}
+            relay = {{ network = "inside", {relay} }}
+            [[network]]
+            name = "inside"
+            topology = {{ kind = "single-switch", ports = 4, planes = 2 }}
+            link = {{ bandwidth = "81.92 Gb/s", delay = "100 ns" }}
+            [[network]]
+            name = "rail"
+            topology = "leaf-spine:leaves=4,spines=2,nodes_per_leaf=2"
+            endpoints = [0, 3]
+            order = "by-rail"
+            link = {{ bandwidth = "8.192 Gb/s", delay = "1 us" }}
+            "#,
+            goal.program()
+        );
+        assert!(check(&build(&text).unwrap()).unwrap().deadlock_free);
+        let divisions = [(1, Grain::Coarse), (1, Grain::Exactly(3)), (2, Grain::Coarse), (4, Grain::Fine)];
+        let digests = divisions.map(|(threads, grain)| digest_of(&text, threads, grain));
+        assert!(digests.windows(2).all(|pair| pair[0] == pair[1]), "{relay}: {digests:?}");
+    }
 }
