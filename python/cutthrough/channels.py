@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int32]
 
 __all__ = [
-    "ENDS",
     "ChannelLoads",
     "ChannelTable",
     "Network",
@@ -38,11 +37,12 @@ __all__ = [
     "Stored",
     "doubles",
     "explained",
+    "is_end",
     "is_irregular",
     "mean_loads",
 ]
 
-#: Classes of channels between nodes and their routers.
+#: Classes of channels between nodes and their routers, behind the name of their network if there are several.
 ENDS = frozenset({"injection", "ejection"})
 #: Names of the directions of a channel. 1 stands for away from nodes.
 WAYS = {1: "away from nodes", -1: "towards nodes", 0: "across"}
@@ -57,7 +57,12 @@ INDIFFERENT = ("workload.load", "workload.injection", "workload.pacer", "router"
 
 def is_irregular(coordinates: Sequence[str], classes: Sequence[str]) -> bool:
     """Returns whether channels join routers that have no coordinates but their numbers, as those of an edge list."""
-    return "router" in coordinates and not ENDS.issuperset(classes)
+    return "router" in coordinates and not all(is_end(name) for name in classes)
+
+
+def is_end(name: str) -> bool:
+    """Returns whether a class of channels joins nodes and their routers."""
+    return name.rpartition(".")[2] in ENDS
 
 
 def doubles(data: bytes) -> Doubles:
@@ -89,6 +94,8 @@ class ChannelTable:
         classes = pa.DictionaryArray.from_arrays(held.pop("class"), pa.array(topology.class_names()))
         names = topology.coordinate_names()
         arrays = {"channel": pa.array(number), "class": classes}
+        if any("." in name for name in topology.class_names()):
+            arrays["network"] = pa.array([name.partition(".")[0] for name in classes.to_pylist()]).dictionary_encode()
         arrays |= {name: _nullable(column) for name, column in held.items()}
         coordinates = np.frombuffer(topology.coordinate_table(), np.int32).reshape(topology.routers, -1)
         for end in ("source", "target"):
@@ -197,9 +204,9 @@ class ChannelLoads:
         of_wires = is_irregular(self.about["coordinates"], self.about["classes"])
         for place, name in enumerate(self.about["classes"]):
             of_class = self.classes == place
-            if not of_class.any() or (inner and name in ENDS):
+            if not of_class.any() or (inner and is_end(name)):
                 continue
-            way = self._ways[of_class] if of_wires and name not in ENDS else np.zeros(1)
+            way = self._ways[of_class] if of_wires and not is_end(name) else np.zeros(1)
             if not way.any():
                 found.append((name, of_class))
                 continue

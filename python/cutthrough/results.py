@@ -22,7 +22,7 @@ import cutthrough.points.details as details
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import no_point, refuse
 from cutthrough.arguments.packages import require
-from cutthrough.channels import ENDS, Stored
+from cutthrough.channels import is_end, Stored
 from cutthrough.display.units import counted
 from cutthrough.keep.shares import ranges
 from cutthrough.points.joining import joined
@@ -517,7 +517,7 @@ def _unstamped(experiment: str) -> str:
 def heat(point: Mapping[str, Any]) -> float:
     """Returns the utilization of a point's hottest channel between routers (of all, if none joins routers)."""
     classes = {found["class"]: found["max"] for found in point.get("class_utilization") or ()}
-    inner = [value for name, value in classes.items() if name not in ENDS]
+    inner = [value for name, value in classes.items() if not is_end(name)]
     return max(inner or classes.values(), default=0.0)
 
 

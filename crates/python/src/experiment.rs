@@ -160,10 +160,12 @@ impl Experiment {
 
     /// The shape of a point's machine.
     fn topology(&self, py: Python<'_>, point: usize) -> PyResult<Topology> {
-        let spec = self.point(point)?.spec.topology.clone();
-        let (own, base) = (spec.clone(), self.inner.base_dir().to_owned());
-        let built = interruptible(py, move || mapping::build_topology(&own, &base))?;
-        Ok(Topology::of(spec, built.map_err(|error| wrong_topology(&error.key, &error))?))
+        let point = self.point(point)?.clone();
+        let spec = Some(point.spec.topology.clone()).filter(|_| point.spec.networks.is_empty());
+        let experiment = self.inner.clone();
+        let built = interruptible(py, move || experiment.topology(&point))?;
+        let inner = built.map_err(|error| wrong_topology(&error.key, &error))?;
+        Ok(Topology { spec, inner })
     }
 
     /// The names of its programs that are called back, which no file can express.

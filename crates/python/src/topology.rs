@@ -7,7 +7,7 @@ use mapping::NamedMachine;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use topology::{ChannelClass, ChannelSource, Channels, Endpoint, NetworkSpec};
+use topology::{ChannelSource, Channels, Endpoint, NetworkSpec};
 use units::{ChannelId, KeyError, NodeId, PortId, RouterId};
 
 use crate::errors::{wrong_key, wrong_topology};
@@ -78,11 +78,6 @@ const COLUMNS: [&str; 7] =
     ["class", "source_router", "source_port", "source_node", "target_router", "target_port", "target_node"];
 
 impl Topology {
-    /// Wraps a topology that has been built.
-    pub fn of(spec: NetworkSpec, inner: Arc<dyn topology::Topology>) -> Self {
-        Self { spec: Some(spec), inner }
-    }
-
     /// Wraps a topology without a table.
     pub fn shared(inner: Arc<dyn topology::Topology>) -> PyResult<Self> {
         Ok(Self { spec: None, inner })

@@ -10,6 +10,8 @@ use experiment::{ExperimentError, ExperimentLanguage, ExperimentSpec, File, Poin
 use fabric::catalogue::Depths;
 use topology::{ChannelClass, RouterClasses, Topology};
 
+use units::KeyError;
+
 use ::system::Proofs;
 use ::system::{BuildCache, GivenPrograms};
 
@@ -87,6 +89,14 @@ impl Experiment {
     }
 
     /// Returns the topologies and routings of the experiment's points.
+    /// Builds the topology of a point: of several networks, the joint one.
+    ///
+    /// # Errors
+    /// If it cannot be built. The error names the key at fault.
+    pub fn topology(&self, point: &Point) -> Result<Arc<dyn Topology>, KeyError> {
+        self.parts.topology(&point.spec, self.base_dir())
+    }
+
     pub(crate) fn parts(&self) -> &BuildCache {
         &self.parts
     }

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from cutthrough.channels import is_end
 from cutthrough.display.units import time_unit
 from cutthrough.plots.curves import log_scale
 from cutthrough.plots.legends import below, legend_beside, title_of
@@ -38,8 +39,6 @@ PARTS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
 LAST = 5.0
 #: The look of 99th percentiles: open markers distinguish them from medians where there is one size only.
 TAIL: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 1.1, "markerfacecolor": "white"}
-#: Classes of channels at the ends of the network.
-ENDS = frozenset({"injection", "ejection"})
 
 
 def message_sizes(results: PointTable) -> Figure:
@@ -218,7 +217,7 @@ def _draw_queues(axes: Axes, lines: Sequence[Line], scale: float) -> None:
                 axes.plot(x, y, color=look.colour, linestyle=look.dashes, label=shown(own["class"]))
             continue
         queues = series.get("queues", ())
-        inner = [own["max_B"] for own in queues if own["class"] not in ENDS]
+        inner = [own["max_B"] for own in queues if not is_end(own["class"])]
         most = [max(values) / 1024 for values in zip(*(inner or [own["max_B"] for own in queues]), strict=True)]
         axes.plot(x[: len(most)], most, **line.look())
     axes.set_ylabel("Longest queue\nfor a channel (KiB)")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cutthrough.channels import ENDS, is_irregular
+from cutthrough.channels import is_end, is_irregular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,11 +164,11 @@ def _of_grid(loads: ChannelLoads) -> Iterator[Panel]:
 def _of_routers(loads: ChannelLoads) -> Iterator[Panel]:
     """Yields routers by the ports of each class. Levels, if there are any, are separate."""
     classes = loads.about["classes"]
-    inner = [place for place, name in enumerate(classes) if name not in ENDS]
+    inner = [place for place, name in enumerate(classes) if not is_end(name)]
     has_inner = any((loads.classes == place).any() for place in inner)
     levels = loads.values("source_level") if "level" in loads.about["coordinates"] else np.zeros(len(loads.classes))
     for place in inner if has_inner else range(len(classes)):
-        if classes[place] == "injection":
+        if classes[place].rpartition(".")[2] == "injection":
             continue
         for level in np.unique(levels[loads.classes == place]):
             chosen = np.flatnonzero((loads.classes == place) & (levels == level))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from cutthrough.channels import ENDS
+from cutthrough.channels import is_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -207,7 +207,7 @@ def _classes(source: Source) -> Integers:
 
 def _inner(source: Source) -> npt.NDArray[np.bool_]:
     """Returns a mask of the channels between routers."""
-    ends = [place for place, name in enumerate(source.about["classes"]) if name in ENDS]
+    ends = [place for place, name in enumerate(source.about["classes"]) if is_end(name)]
     return ~np.isin(_classes(source), ends)
 
 
