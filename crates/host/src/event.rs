@@ -64,6 +64,10 @@ pub(crate) enum Event {
     GroupPassed(u32),
     /// An operation in the switches ends.
     GroupEnded(u32),
+    /// A packet of a message has passed the receiving interface of a relay.
+    Relayed(u32),
+    /// A packet of data has left a relay.
+    LeftRelay(u32),
 }
 
 /// Operation: its rank, and the number of operations that the rank had started before it. Events of equal times are

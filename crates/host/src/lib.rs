@@ -30,6 +30,7 @@ mod rank_pair;
 mod ready;
 mod recent;
 mod registration;
+mod relays;
 mod report;
 mod slab;
 mod table;
@@ -62,6 +63,7 @@ pub use noise::NoiseParams;
 pub use processor::{BusyTimes, NodeParams, ProcessorParams, ProgressMode};
 pub use rails::{RailParams, RailPolicy, Stripe, stripes};
 pub use registration::{BufferRule, RegisteredEnds, RegistrationParams};
+pub use relays::{RelayCounts, RelayParams};
 pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use trace::{
     Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,

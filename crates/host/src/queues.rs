@@ -50,13 +50,24 @@ pub(crate) struct Piece {
     pub begins: bool,
     /// Whether the message ends with these bytes.
     pub ends: bool,
-    /// Whether they take room in the interface until they leave.
-    pub in_room: bool,
+    /// Room that they take until they leave.
+    pub room: Room,
+}
+
+/// Room whose size may be limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// No room.
+    None,
+    /// Room in the interface for data that the processor writes.
+    Written,
+    /// Room of a relay. Whether the sender has claimed it.
+    Relay(bool),
 }
 
 impl Piece {
     /// Whole message that takes no room.
-    pub const WHOLE: Self = Self { begins: true, ends: true, in_room: false };
+    pub const WHOLE: Self = Self { begins: true, ends: true, room: Room::None };
 }
 
 /// Ring of a node.
@@ -81,8 +92,8 @@ pub(crate) struct Taken {
     pub is_first: bool,
     /// Whether it is the last packet of its message.
     pub is_last: bool,
-    /// Whether it takes room in the interface until it leaves.
-    pub in_room: bool,
+    /// Room that it takes until it leaves.
+    pub room: Room,
 }
 
 /// Messages that wait to be sent.
@@ -168,7 +179,7 @@ impl Queues {
         ring.generated_at = generated_at + time_of(u64::from(bytes), packet, pace);
         let came = stream.passage(sent, u64::from(bytes));
         let is_first = piece.begins && sent == 0;
-        Some(Taken { message, bytes, generated_at, came, is_first, is_last, in_room: piece.in_room })
+        Some(Taken { message, bytes, generated_at, came, is_first, is_last, room: piece.room })
     }
 
     /// Delays the generation of the next packet of a node, and of those behind it.

@@ -1,7 +1,8 @@
 //! Ways of messages over several networks: the rails that each message may take, its stripes over networks, and relays.
 //!
 //! Each network of a node has its own rails, numbered network by network. A node may lack a network, and a network may
-//! reach only some nodes, so that the owner of the networks tells which rails lead where ([`Ways`]).
+//! reach only some nodes, so that the owner of the networks tells which rails lead where ([`Ways`]). If no network
+//! joins two nodes, messages pass through other nodes ([`crate::relays`]).
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -12,8 +13,11 @@ use std::sync::Arc;
 pub struct Way {
     /// Rails of the sending node that the message may take. Not empty.
     pub rails: Range<u32>,
-    /// Node that its packets are sent to: the destination, or a relay.
+    /// Node that its packets are sent to: the destination, or a relay. No two ways of a message have the same relay.
     pub to: u32,
+    /// Whether the sender claims room at the relay `to`, if that is limited. The relay then belongs to the sender's
+    /// executor.
+    pub claims: bool,
     /// Bandwidth of each rail, in any unit, by which a message is striped over several ways. 0 counts as 1.
     pub weight: u64,
 }
@@ -58,10 +62,18 @@ pub(crate) struct FoundWays {
     pub shares: Vec<Share>,
 }
 
+/// Most relays on the way of a packet. Only a faulty `Ways` has more.
+const MOST_RELAYS: usize = 8;
+
 impl FoundWays {
     /// Creates the ways.
     pub fn new(ways: Arc<dyn Ways>) -> Self {
         Self { ways, found: Vec::new(), counts: Vec::new(), shares: Vec::new() }
+    }
+
+    /// Returns the way of a packet that a relay passes on to a destination.
+    pub fn onward(&self, ends: (u32, u32)) -> Way {
+        self.ways.onward(ends)
     }
 
     /// Finds the shares of a message of `bytes` bytes, in packets of `packet` bytes, in the order of its bytes. A
@@ -88,6 +100,15 @@ impl FoundWays {
             }
             begin = end;
         }
+    }
+
+    /// Returns the bytes of a message that pass a relay, if it has the given shares.
+    pub fn through(&self, relay: u32, dst: u32, shares: &[Share]) -> u64 {
+        let passes = |share: &&Share| {
+            let onward = |&at: &u32| (at != dst).then(|| self.ways.onward((at, dst)).to);
+            std::iter::successors(Some(share.way.to), onward).take(MOST_RELAYS).any(|at| at == relay)
+        };
+        shares.iter().filter(passes).map(|share| share.end - share.begin).sum()
     }
 }
 
@@ -121,7 +142,7 @@ mod tests {
     use super::*;
 
     fn way(rails: u32, weight: u64) -> Way {
-        Way { rails: 0..rails, to: 1, weight }
+        Way { rails: 0..rails, to: 1, claims: false, weight }
     }
 
     fn counts(packets: u64, ways: &[Way]) -> Vec<u64> {

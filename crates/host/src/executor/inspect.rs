@@ -100,7 +100,9 @@ impl Executor {
     /// Returns the number of operations, and messages or progressions, held at present.
     pub fn outstanding(&self) -> usize {
         let compact = self.transit.as_ref().map_or(0, |transit| transit.compact.len() + transit.passing.len());
+        let relayed = self.networks.as_ref().map_or(0, |own| own.relays.len());
         self.sends.len()
+            + relayed
             + self.receives.len()
             + self.arrivals.len()
             + self.compact.completing.len()
@@ -113,7 +115,9 @@ impl Executor {
     /// be at different times.
     pub fn places(&self) -> usize {
         let compact = self.transit.as_ref().map_or(0, |transit| transit.compact.places() + transit.passing.places());
+        let relayed = self.networks.as_ref().map_or(0, |own| own.relays.places());
         self.sends.places()
+            + relayed
             + self.receives.places()
             + self.arrivals.places()
             + self.compact.completing.places()

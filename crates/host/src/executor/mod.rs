@@ -58,10 +58,11 @@ use crate::memory::Memories;
 use crate::nic::{Interfaces, OtherWork, Rooms};
 use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
-use crate::queues::{self, Queues};
+use crate::queues::{self, Queues, Room};
 use crate::rails::Rails;
 use crate::ready::Ready;
 use crate::registration::Registrations;
+use crate::relays::{RelayParams, Relays};
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
 use crate::trace::Trace;
@@ -209,6 +210,13 @@ impl Nics {
     }
 }
 
+/// Several networks that join nodes.
+#[derive(Debug)]
+struct Networks {
+    ways: FoundWays,
+    relays: Relays<protocol::Hop>,
+}
+
 /// Receives of compact messages (`protocol/compact`).
 #[derive(Debug)]
 struct CompactReceives {
@@ -279,7 +287,7 @@ pub struct Executor {
     /// Messages in transit, if the network carries them whole.
     transit: Option<Transit>,
     /// Ways of messages, if there are several networks.
-    ways: Option<Box<FoundWays>>,
+    networks: Option<Box<Networks>>,
     /// Members of groups whose operations switches carry out, if there are any.
     groups: Option<Box<groups::Memberships>>,
     ready: Box<Ready>,
@@ -319,7 +327,7 @@ impl Executor {
             memories: Memories::new(interface.protocol.memory.map_or(0, |_| placed.nodes())),
             pending: Pending::default(),
             transit: None,
-            ways: None,
+            networks: None,
             groups: None,
             ready: Box::default(),
             starting: Some(Box::default()),
@@ -345,9 +353,11 @@ impl Executor {
 
     /// Sends messages over several networks. Must be called before the programs begin.
     #[must_use]
-    pub fn with_ways(mut self, ways: Arc<dyn Ways>) -> Self {
+    pub fn with_ways(mut self, ways: Arc<dyn Ways>, relays: RelayParams) -> Self {
+        debug_assert!(relays.buffer.is_none() || self.interface.parts.pio_room.is_none(), "one waits for the other");
         self.nics.paces = (0..self.interface.rails.count).map(|rail| ways.pace(rail)).collect();
-        self.ways = Some(Box::new(FoundWays::new(ways)));
+        let relays = Relays::new(relays, self.interface.packet, self.placed.nodes());
+        self.networks = Some(Box::new(Networks { ways: FoundWays::new(ways), relays }));
         self
     }
 
@@ -386,7 +396,7 @@ impl Executor {
         if self.nics.parts.sending {
             self.pass_sending(source, &mut taken);
         }
-        if taken.in_room {
+        if taken.room != Room::None {
             self.leaves_room(source, &taken, tick);
         }
         self.progress.packets += 1;
@@ -411,6 +421,10 @@ impl Executor {
         let now = self.come_to(tick);
         self.catch_up(now.saturating_sub(1), around);
         self.progress.packets -= 1;
+        let relayed = if self.networks.is_some() { self.passes_relay(&packet) } else { None };
+        if let Some(place) = relayed {
+            return self.arrived_at_relay(place, (self.source_at(node, rail), bytes), now, around);
+        }
         let (source, part) = part_of(flow_id);
         let arrived = match part {
             Part::Answer => Some(Event::Answered(mark)),
@@ -536,6 +550,8 @@ impl Executor {
             Event::NextOfBurst(place) => self.send_next(place, (now, true), around),
             Event::Sent(place) => self.sent(place, now),
             Event::Left(place) => self.left(place, now, around),
+            Event::Relayed(place) => self.pass_on(place, now, around),
+            Event::LeftRelay(place) => self.left_relay(place, now, around),
             Event::Polled(id) => self.end(self.placed.local_rank(op.rank), (op.number, id), now, None),
             Event::Probed(place) => self.probed(place, now),
             Event::Answer(place) => self.answer(place, now, around),

@@ -11,6 +11,7 @@ mod processor;
 mod progress;
 mod protocols;
 mod reference;
+mod relays;
 mod switch;
 mod times;
 mod training;

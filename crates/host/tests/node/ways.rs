@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use host::{GroupParams, NicParams, PartParams, PerByte, ProtocolParams, RailParams, RailPolicy, Way, Ways, stripes};
+use host::{
+    GroupParams, NicParams, PartParams, PerByte, ProtocolParams, RailParams, RailPolicy, RelayParams, Way, Ways,
+    stripes,
+};
 use mpi::collectives::Operation;
 use mpi::program::ScriptCall;
 
@@ -14,15 +17,17 @@ use crate::times::INTERFACE;
 use crate::world::{TRANSIT, World};
 
 /// Time of a packet on a link of the fast and of the slow network, in ticks of a picosecond.
-const FAST: u64 = 40;
-const SLOW: u64 = 100;
+pub const FAST: u64 = 40;
+pub const SLOW: u64 = 100;
 /// Rails of the fast and of the slow network.
 const RAILS: [std::ops::Range<u32>; 2] = [0..1, 1..3];
 /// Size of a packet in bytes.
-const PACKET: u64 = 100;
+pub const PACKET: u64 = 100;
+/// Relays that pass on whole messages.
+pub const WHOLE: RelayParams = RelayParams { chunk: None, buffer: None };
 
 /// Returns the interface of a node: no overheads, three rails.
-fn interface(policy: RailPolicy, stripe_above: Option<u64>) -> NicParams {
+pub fn interface(policy: RailPolicy, stripe_above: Option<u64>) -> NicParams {
     NicParams {
         send_overhead: 0,
         receive_overhead: 0,
@@ -33,18 +38,32 @@ fn interface(policy: RailPolicy, stripe_above: Option<u64>) -> NicParams {
 }
 
 /// Networks of a machine.
-#[derive(Debug)]
-struct Networks {
+#[derive(Clone, Copy, Debug)]
+pub struct Networks {
     /// Size above which messages within an island are striped over both networks.
-    stripe_above: u64,
+    pub stripe_above: u64,
+    /// Whether only the first node of an island has rails into the slow network.
+    pub has_relays: bool,
 }
 
 fn fast(to: u32) -> Way {
-    Way { rails: RAILS[0].clone(), to, weight: 1000 / FAST }
+    Way { rails: RAILS[0].clone(), to, claims: false, weight: 1000 / FAST }
 }
 
 fn slow(to: u32) -> Way {
-    Way { rails: RAILS[1].clone(), to, weight: 1000 / SLOW }
+    Way { rails: RAILS[1].clone(), to, claims: false, weight: 1000 / SLOW }
+}
+
+impl Networks {
+    /// Returns the next node on the way from a node to another by the slow network.
+    fn next(&self, from: u32, to: u32) -> Way {
+        match self.has_relays {
+            true if from / 2 == to / 2 => fast(to),
+            true if from % 2 == 1 => Way { claims: true, ..fast(from - 1) },
+            true => slow(to - to % 2),
+            false => slow(to),
+        }
+    }
 }
 
 impl Ways for Networks {
@@ -53,13 +72,13 @@ impl Ways for Networks {
         if within {
             ways.push(fast(to));
         }
-        if !within || bytes > self.stripe_above {
-            ways.push(slow(to));
+        if !within || (!self.has_relays && bytes > self.stripe_above) {
+            ways.push(self.next(from, to));
         }
     }
 
-    fn onward(&self, (_, to): (u32, u32)) -> Way {
-        unreachable!("no relay on the way to node {to}")
+    fn onward(&self, (at, to): (u32, u32)) -> Way {
+        self.next(at, to)
     }
 
     fn pace(&self, rail: u32) -> u64 {
@@ -68,16 +87,16 @@ impl Ways for Networks {
 }
 
 /// Runs ranks on separate nodes, each of which belongs to a given executor. Returns the time of each step.
-fn run(
+pub fn run(
     interface: NicParams,
-    ways: impl Ways + 'static,
+    (ways, relays): (impl Ways + 'static, RelayParams),
     ranks: Vec<Vec<ScriptCall>>,
     executor_of: &[u16],
 ) -> (Vec<Vec<u64>>, World) {
     let nodes: Vec<u32> = (0..ranks.len() as u32).collect();
     let (programs, asked) = timed(ranks);
     let mut world = World::divided(&programs, interface, &nodes, executor_of.into());
-    world.join(&(Arc::new(ways) as Arc<dyn Ways>));
+    world.join(&(Arc::new(ways) as Arc<dyn Ways>), relays);
     world.waits_for_release = true;
     world.has_links = true;
     world.run();
@@ -95,7 +114,9 @@ fn alone(interface: NicParams, stripe_above: u64, to: u32, bytes: u64) -> u64 {
     let mut ranks = vec![vec![]; 4];
     ranks[0] = vec![send(to, bytes), ScriptCall::WaitAll];
     ranks[to as usize] = vec![recv(0, bytes), ScriptCall::WaitAll];
-    *run(interface, Networks { stripe_above }, ranks, &[0; 4]).0[to as usize].last().unwrap()
+    *run(interface, (Networks { stripe_above, has_relays: false }, WHOLE), ranks, &[0; 4]).0[to as usize]
+        .last()
+        .unwrap()
 }
 
 #[test]
@@ -158,7 +179,13 @@ fn rails_of_a_network_are_chosen_by_the_policy() {
             }
         }
         ranks.iter_mut().for_each(|own| own.push(ScriptCall::WaitAll));
-        let asked = run(interface(policy, None), Networks { stripe_above: u64::MAX }, ranks, &[0; 14]).0;
+        let asked = run(
+            interface(policy, None),
+            (Networks { stripe_above: u64::MAX, has_relays: false }, WHOLE),
+            ranks,
+            &[0; 14],
+        )
+        .0;
         assert_eq!(asked[1].last(), Some(&(TRANSIT + FAST)));
         nodes.iter().map(|&to| (asked[to as usize].last().unwrap() - TRANSIT) / SLOW).collect()
     };
@@ -206,7 +233,9 @@ fn results_are_equal_for_any_partitions() {
     ranks.iter_mut().for_each(|own| own.push(ScriptCall::WaitAll));
     let whole = interface(RailPolicy::RoundRobin, Some(600));
     let interface = NicParams { eager_limit: Some(500), ..whole };
-    let of = |executor_of: &[u16]| run(interface, Networks { stripe_above: 300 }, ranks.clone(), executor_of).0;
+    let of = |executor_of: &[u16]| {
+        run(interface, (Networks { stripe_above: 300, has_relays: false }, WHOLE), ranks.clone(), executor_of).0
+    };
     let expected = of(&[0; 6]);
     assert_eq!([of(&[0, 1, 2, 0, 1, 2]), of(&[2, 1, 1, 0, 0, 0])], [expected.clone(), expected]);
 }

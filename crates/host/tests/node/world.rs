@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use host::{Arrived, Envelope, Executor, Groups, LocalRanks, NicParams, NodeParams, Outgoing, PacketContext, Ways};
+use host::{
+    Arrived, Envelope, Executor, Groups, LocalRanks, NicParams, NodeParams, Outgoing, PacketContext, RelayParams, Ways,
+};
 use mpi::program::{Ended, Matched, Messages, Notify, Op, ProgramError, ProgramGroup, Programs, RankProgram};
 
 use crate::switch::Switch;
 
 pub const TRANSIT: u64 = 1000;
 
-/// Packet in flight: its destination node, the time at which it was generated, and its arrival.
-type Packet = (u32, u64, Arrived);
+/// Packet in flight: the time at which it was generated, the node that sends it, and its arrival.
+type Packet = (u64, u32, Arrived);
 
 /// Requests of one executor.
 #[derive(Default)]
@@ -109,10 +111,10 @@ impl World {
     }
 
     /// Joins the nodes by several networks.
-    pub fn join(&mut self, ways: &Arc<dyn Ways>) {
+    pub fn join(&mut self, ways: &Arc<dyn Ways>, relays: RelayParams) {
         self.paces = (0..self.interface.rails.count).map(|rail| ways.pace(rail)).collect();
         let executors = std::mem::take(&mut self.executors).into_iter();
-        self.executors = executors.map(|executor| executor.with_ways(Arc::clone(ways))).collect();
+        self.executors = executors.map(|executor| executor.with_ways(Arc::clone(ways), relays)).collect();
     }
 
     /// Runs until nothing is pending.
@@ -133,11 +135,11 @@ impl World {
             let mut arrived = self.arrivals.remove(&now).unwrap_or_default();
             // Sorted by node and rail, as the fabric delivers packets, whatever the division; here a rail may deliver
             // several packets in a tick.
-            arrived.sort_unstable_by_key(|&(node, generated_at, Arrived { flow_id, rail, .. })| {
-                (node, rail, flow_id >> 2, generated_at)
+            arrived.sort_unstable_by_key(|&(generated_at, from, Arrived { flow_id, node, rail, .. })| {
+                (node, rail, flow_id >> 2, generated_at, from)
             });
-            for (node, _, packet) in arrived {
-                let part = usize::from(self.executor_of[node as usize]);
+            for (_, _, packet) in arrived {
+                let part = usize::from(self.executor_of[packet.node as usize]);
                 self.call(part, |executor, requests| executor.arrived(packet, now, requests));
             }
             for (node, arrival) in self.switch.take(now) {
@@ -186,7 +188,11 @@ impl World {
                 }
                 let Outgoing { flow_id, mark, bytes, .. } = packet;
                 let arrived = Arrived { flow_id, mark, bytes, node: packet.dst, rail };
-                self.arrivals.entry(at).or_default().push((packet.dst, packet.generated_at, arrived));
+                let number = source / self.interface.rails.count;
+                let is_it =
+                    |&node: &usize| usize::from(self.executor_of[node]) == part && self.number_of[node] == number;
+                let from = (0..self.number_of.len()).find(is_it).unwrap() as u32;
+                self.arrivals.entry(at).or_default().push((packet.generated_at, from, arrived));
             }
             if let Some(at) = self.executors[part].wanted_alarm() {
                 self.alarms.entry(at).or_default().push(part as u16);

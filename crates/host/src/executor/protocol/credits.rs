@@ -4,6 +4,7 @@
 //! interfaces exchange credits: credits use the network, and take no overheads.
 
 use super::super::{Executor, PendingSend};
+use super::relaying::credit_op;
 use crate::context::HostContext;
 use crate::credits::Claim;
 use crate::event::Event;
@@ -47,7 +48,7 @@ impl Executor {
         }
         let credit =
             queues::Outgoing { flow_id: flow_of(to, Part::Credit), mark: source, dst: self.placed.node(source) };
-        self.queue_control((to, source), credit, now, around);
+        self.queue_control((credit_op(to, source), (to, source)), credit, now, around);
     }
 
     /// Stores a credit that comes back to a local rank from rank `from`. Returns its event, if there are credits.

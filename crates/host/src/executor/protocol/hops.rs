@@ -1,7 +1,8 @@
 //! Bytes of messages from the hand-over at a node to the queues of its rails.
 
-use super::super::Executor;
+use super::super::{Executor, Networks};
 use crate::context::HostContext;
+use crate::event::OpId;
 use crate::nic::Stream;
 use crate::queues::{self, Piece};
 use crate::rails::{RailPolicy, Stripe, hash_of, stripes};
@@ -9,13 +10,17 @@ use crate::ways::Share;
 
 /// Bytes of a message that a node sends to another, by one of some rails or in stripes by all of them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hop {
+pub(in super::super) struct Hop {
+    /// Operation that orders the events of the message within an instant.
+    pub op: OpId,
     pub message: queues::Outgoing,
     pub piece: Piece,
     /// Local node that sends.
     pub node: usize,
     /// First rail that the bytes may take, and the number of rails.
     pub rails: (u32, u32),
+    /// Rail that the bytes take unless they are striped.
+    pub rail: u32,
     pub bytes: u64,
     /// Bytes that precede these in their stream.
     pub before: u64,
@@ -25,6 +30,8 @@ pub(super) struct Hop {
     pub is_data: bool,
     /// Whether all rails are used.
     pub is_striped: bool,
+    /// Whether room is claimed at the relay that the bytes are sent to, if it is limited.
+    pub claims: bool,
     /// Ranks that the message is sent from and to.
     pub ranks: (u32, u32),
 }
@@ -48,19 +55,23 @@ impl Executor {
         first + self.nics.rails.choose(source, count, number)
     }
 
-    /// Queues bytes that are handed over now, in a stripe for each rail.
-    pub(super) fn send_stripes(&mut self, hop: &Hop, now: u64, around: &mut impl HostContext) {
+    /// Queues bytes that are handed over now, at one rail or in a stripe for each rail.
+    #[inline]
+    pub(super) fn send_part(&mut self, hop: &Hop, now: u64, around: &mut impl HostContext) {
+        if !hop.is_striped {
+            return self.send_by_rail(hop, now, around);
+        }
         let (first, count) = hop.rails;
         for Stripe { rail, before, bytes } in stripes(hop.bytes, self.interface.packet, count) {
-            let stripe = Hop { bytes, before: hop.before + before, ..*hop };
-            self.send_by_rail(&stripe, first + rail, now, around);
+            let stripe = Hop { bytes, before: hop.before + before, rail: first + rail, ..*hop };
+            self.send_by_rail(&stripe, now, around);
         }
     }
 
-    /// Queues bytes that are handed over now at a rail.
+    /// Queues bytes that are handed over now at their rail.
     #[inline]
-    pub(super) fn send_by_rail(&mut self, hop: &Hop, rail: u32, now: u64, around: &mut impl HostContext) {
-        let source = hop.node * self.nics.rails.count() as usize + rail as usize;
+    fn send_by_rail(&mut self, hop: &Hop, now: u64, around: &mut impl HostContext) {
+        let source = hop.node * self.nics.rails.count() as usize + hop.rail as usize;
         let at = self.nics.connections.fetch(source, hop.ranks, now);
         let stream = self.stream_of((source, hop.is_data), (hop.before, hop.bytes), hop.written, at);
         self.nics.queues.push_piece(source, (hop.message, hop.piece), hop.bytes, (self.clock.tick, stream));
@@ -86,44 +97,48 @@ impl Executor {
     /// Queues a control message of a rank that is handed over now.
     pub(super) fn queue_control(
         &mut self,
-        ranks: (u32, u32),
+        (op, ranks): (OpId, (u32, u32)),
         message: queues::Outgoing,
         now: u64,
         around: &mut impl HostContext,
     ) {
         let bytes = u64::from(self.interface.control);
-        let hop = Hop {
+        let mut hop = Hop {
+            op,
             message,
             piece: Piece::WHOLE,
             node: self.local_node(ranks.0),
             rails: (0, self.nics.rails.count()),
+            rail: 0,
             bytes,
             before: 0,
             written: None,
             is_data: false,
             is_striped: false,
+            claims: false,
             ranks,
         };
-        if self.ways.is_some() {
-            self.send_by_ways(&hop, (bytes, 0, 0), now, around);
+        if self.networks.is_some() {
+            self.send_by_ways(&hop, (bytes, 0), now, around);
             return;
         }
-        let rail = self.choose_rail(&hop);
-        self.send_by_rail(&hop, rail, now, around);
+        hop.rail = self.choose_rail(&hop);
+        self.send_by_rail(&hop, now, around);
     }
 
     /// Queues bytes of a message that are handed over now, by the ways of the message. The message has `all` bytes,
-    /// `before` of which have been handed over earlier, the last of them at a rail. Returns the last rail.
+    /// `before` of which have been handed over earlier, the last of them at the rail of the hop. Returns the last rail.
     #[inline(never)]
     pub(super) fn send_by_ways(
         &mut self,
         hop: &Hop,
-        (all, before, mut rail): (u64, u64, u32),
+        (all, before): (u64, u64),
         now: u64,
         around: &mut impl HostContext,
     ) -> u32 {
-        let ends = (self.placed.node(hop.ranks.0), hop.message.dst);
-        let Some(ways) = &mut self.ways else { return rail };
+        let (dst, mut rail) = (hop.message.dst, hop.rail);
+        let Some(Networks { ways, .. }) = self.networks.as_deref_mut() else { return rail };
+        let ends = (self.placed.node(hop.ranks.0), dst);
         let mut shares = std::mem::take(&mut ways.shares);
         ways.find_shares(ends, all, (self.interface.packet, hop.is_striped), &mut shares);
         for &Share { ref way, begin: first, end: last } in &shares {
@@ -131,24 +146,25 @@ impl Executor {
             if begin >= end {
                 continue;
             }
-            let part = Hop {
+            let mut part = Hop {
                 message: queues::Outgoing { dst: way.to, ..hop.message },
                 piece: Piece { begins: begin == first, ends: end == last, ..hop.piece },
                 rails: (way.rails.start, way.count()),
                 bytes: end - begin,
                 before: begin - before,
+                claims: way.claims && hop.is_data,
                 ..*hop
             };
-            if part.is_striped {
-                self.send_stripes(&part, now, around);
-                continue;
-            }
-            if begin == first {
+            if begin == first && !part.is_striped {
                 rail = self.choose_rail(&part);
             }
-            self.send_by_rail(&part, rail, now, around);
+            part.rail = rail;
+            match way.to == dst {
+                true => self.send_part(&part, now, around),
+                false => self.send_to_relay(part, (dst, all), now, around),
+            }
         }
-        if let Some(ways) = &mut self.ways {
+        if let Some(Networks { ways, .. }) = self.networks.as_deref_mut() {
             ways.shares = shares;
         }
         rail

@@ -9,6 +9,9 @@ mod hops;
 mod in_transit;
 mod passing;
 mod receiving;
+mod relaying;
 mod sending;
 mod within;
 mod writing;
+
+pub(super) use hops::Hop;

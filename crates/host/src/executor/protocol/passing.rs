@@ -1,6 +1,7 @@
 //! Packets on their way through the parts of interfaces.
 
 use super::super::Executor;
+use super::relaying::credit_op;
 use crate::event::{Event, OpId};
 use crate::nic::{Fragment, Passage};
 use crate::queues::Taken;
@@ -32,9 +33,7 @@ impl Executor {
             Event::Credit(place) => {
                 let Some(credits) = &self.credits else { return (now, OpId::FIRST) };
                 let RankPair { local: rank, peer: from } = credits.returning[place];
-                let to = self.placed.ranks()[rank as usize];
-                // Credits of one instant differ by their origins.
-                (OpId { rank: to, number: u32::MAX - from }, self.control())
+                (credit_op(from, self.placed.ranks()[rank as usize]), self.control())
             }
             Event::Answered(send) => (self.sends[send].op, self.control()),
             // No other event belongs to a packet.

@@ -9,7 +9,7 @@ use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
 use crate::nic::{PerByte, Stream};
 use crate::processor::Occasion;
-use crate::queues::{self, Piece};
+use crate::queues::{self, Piece, Room};
 use crate::rank_pair::RankPair;
 use crate::registration::BufferUse;
 use crate::report::Released;
@@ -124,7 +124,7 @@ impl Executor {
         let flow_id = flow_of(to, Part::Answer);
         self.trace_hand_over(self.arrivals[place].send(), part, now, Carriage::Packets(flow_id, sent_from));
         let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
-        self.queue_control((to, source), answer, now, around);
+        self.queue_control((self.arrivals[place].send(), (to, source)), answer, now, around);
     }
 
     /// Handles the data of a send that are ready to be handed over.
@@ -268,33 +268,35 @@ impl Executor {
             self.trace_hand_over(op, traced, now, Carriage::Packets(message.flow_id, mark));
         }
         let in_room = is_data && self.nics.rooms.are_limited() && self.sends[place].written.is_some();
-        let piece = Piece { begins: extent.begins, ends: extent.ends, in_room };
-        let hop = Hop {
+        let room = if in_room { Room::Written } else { Room::None };
+        let piece = Piece { begins: extent.begins, ends: extent.ends, room };
+        let mut hop = Hop {
+            op,
             message,
             piece,
             node,
             rails: (0, self.nics.rails.count()),
+            rail: self.sends[place].rail,
             bytes,
             before: 0,
             written,
             is_data,
             is_striped: is_data && self.nics.rails.stripes(self.sends[place].bytes),
+            claims: false,
             ranks: (op.rank, to),
         };
-        if self.ways.is_some() {
-            let PendingSend { bytes: all, written, rail, .. } = self.sends[place];
+        if self.networks.is_some() {
+            let PendingSend { bytes: all, written, .. } = self.sends[place];
             let (all, handed) = if is_data { (all, written) } else { (bytes, None) };
             let before = if extent.begins { 0 } else { handed.unwrap_or(bytes) - bytes };
-            self.sends[place].rail = self.send_by_ways(&hop, (all, before, rail), now, around);
+            self.sends[place].rail = self.send_by_ways(&hop, (all, before), now, around);
             return;
         }
-        if hop.is_striped {
-            return self.send_stripes(&hop, now, around);
+        if extent.begins && !hop.is_striped {
+            hop.rail = self.choose_rail(&hop);
+            self.sends[place].rail = hop.rail;
         }
-        if extent.begins {
-            self.sends[place].rail = self.choose_rail(&hop);
-        }
-        self.send_by_rail(&hop, self.sends[place].rail, now, around);
+        self.send_part(&hop, now, around);
     }
 
     /// Returns the source of a rank on a rail: its number in this executor (`HostContext::wake`).

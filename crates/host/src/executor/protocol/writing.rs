@@ -10,7 +10,7 @@ use crate::context::HostContext;
 use crate::event::Event;
 use crate::nic::{PerByte, Stream};
 use crate::processor::{Occasion, ProgressTask, WorkStart};
-use crate::queues::Taken;
+use crate::queues::{Room, Taken};
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
@@ -76,15 +76,21 @@ impl Executor {
         self.tell_room(node, now, around);
     }
 
-    /// Notes that a packet of written data is released to the network: its room is free when its tail has left the
-    /// link.
+    /// Notes that a packet of written or relayed data is released to the network: its room is free when its tail has
+    /// left the link.
     #[inline(never)]
     pub(in super::super) fn leaves_room(&mut self, source: usize, packet: &Taken, tick: u64) {
         let bytes = u64::from(packet.bytes);
         let from = packet.generated_at.max(tick).saturating_mul(self.interface.tick);
         let at = from.saturating_add(self.on_link(source, bytes)).max(tick.saturating_mul(self.interface.tick) + 1);
-        let place = self.nics.rooms.release(source / self.nics.rails.count() as usize, bytes);
-        self.pending.push(at, super::super::NOBODY, Event::Left(place));
+        let (op, event) = match packet.room {
+            Room::Relay(_) => self.leaves_relay(source, packet),
+            _ => {
+                let place = self.nics.rooms.release(source / self.nics.rails.count() as usize, bytes);
+                (super::super::NOBODY, Event::Left(place))
+            }
+        };
+        self.pending.push(at, op, event);
         let alarm = at.div_ceil(self.interface.tick);
         if alarm < self.clock.alarm {
             self.clock.alarm = alarm;
