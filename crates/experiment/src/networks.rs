@@ -119,7 +119,7 @@ pub struct RelaySpec {
     /// Bytes of other endpoints that a relay holds at most. A sender waits for room, in the order of requests. At least
     /// a piece. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 1, "x-rules" = ["requires relay.at = source", "requires relay.chunk"]))]
+    #[schemars(extend("minimum" = 1, "x-rules" = ["requires relay.at = source", "requires relay.chunk", "excludes nic.pio.buffer: a message that waits for room there would keep its room at a relay"]))]
     pub buffer: Option<Bytes>,
 }
 
@@ -162,6 +162,12 @@ pub(crate) fn contradiction(networks: &[JoinedNetworkSpec], relay: Option<&Relay
         }
     }
     let relay = relay?;
+    if let (Some(chunk), Some(buffer)) = (relay.chunk, relay.buffer)
+        && chunk > buffer
+    {
+        let message = format!("a relay holds at least a piece of {chunk} (`relay.chunk`), and its buffer is {buffer}");
+        return Some(("relay.buffer".into(), message));
+    }
     let known: Vec<&str> = networks.iter().map(|own| &*own.name).collect();
     (!known.contains(&&*relay.network)).then(|| {
         let message = format!("`{}` is none of the networks {}", relay.network, known.join(", "));

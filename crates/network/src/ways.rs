@@ -5,7 +5,7 @@
 //! network, by one in the receiver's island, or by both.
 
 use fabric::Plan;
-use host::{Way, Ways};
+use host::{RelayParams, Way, Ways};
 use topology::families::networks::Networks;
 use units::{Bytes, NodeId, PlaneId};
 
@@ -28,6 +28,8 @@ pub struct RelayRule {
     pub network: usize,
     /// Whether the relay is near the source if either end has one.
     pub at_source: bool,
+    /// Pieces in which relays pass messages on, and their room.
+    pub params: RelayParams,
 }
 
 /// One network on the way of a message.
@@ -111,8 +113,15 @@ impl NetworkWays {
         }
     }
 
-    fn way(&self, leg: Leg) -> Way {
-        Way { rails: self.planes(leg.network), to: leg.to.0, weight: self.links[leg.network].1 }
+    fn way(&self, leg: Leg, to: NodeId) -> Way {
+        // A relay at the side of the destination has as much room as comes to it.
+        let claims = leg.to != to && self.rule.relay.is_some_and(|relay| relay.network == leg.network);
+        Way { rails: self.planes(leg.network), to: leg.to.0, claims, weight: self.links[leg.network].1 }
+    }
+
+    /// Returns the pieces in which relays pass messages on, and their room.
+    pub fn relays(&self) -> RelayParams {
+        self.rule.relay.map_or_else(RelayParams::default, |relay| relay.params)
     }
 
     /// Returns the planes of a network.
@@ -154,15 +163,15 @@ impl Ways for NetworkWays {
         let (from, to) = (NodeId(from), NodeId(to));
         let striped = self.striped(from, to, bytes);
         match striped.is_empty() {
-            true => ways.extend(self.next(from, to, bytes).map(|leg| self.way(leg))),
-            false => ways.extend(striped.into_iter().map(|network| self.way(Leg { network, to }))),
+            true => ways.extend(self.next(from, to, bytes).map(|leg| self.way(leg, to))),
+            false => ways.extend(striped.into_iter().map(|network| self.way(Leg { network, to }, to))),
         }
     }
 
     fn onward(&self, (at, to): (u32, u32)) -> Way {
         let (at, to) = (NodeId(at), NodeId(to));
         // Relays are chosen where the rest of the way is known.
-        self.way(self.next(at, to, 0).unwrap_or(Leg { network: 0, to }))
+        self.way(self.next(at, to, 0).unwrap_or(Leg { network: 0, to }), to)
     }
 
     fn pace(&self, rail: u32) -> u64 {

@@ -16,7 +16,7 @@ use crate::build_cache::BuildCache;
 use crate::job::JobBuilder;
 use ::experiment::{ExperimentSpec, JoinedNetworkSpec, LinkClassSpec, LinkSpec, RelaySide};
 use ::network::{Network, RelayRule, WayRule};
-use host::StripeOver;
+use host::{RelayParams, StripeOver};
 
 /// Returns the specification of the islands of a network in one plane.
 pub(crate) fn island(own: &JoinedNetworkSpec) -> NetworkSpec {
@@ -203,7 +203,8 @@ pub(crate) fn way_rule(spec: &ExperimentSpec) -> WayRule {
     let number = |name: &str| spec.networks.iter().position(|own| own.name == name);
     let relay = spec.relay.as_ref().and_then(|relay| {
         let at_source = relay.at == RelaySide::Source;
-        Some(RelayRule { network: number(&relay.network)?, at_source })
+        let [chunk, buffer] = [relay.chunk, relay.buffer].map(|size| size.map(|bytes| bytes.0));
+        Some(RelayRule { network: number(&relay.network)?, at_source, params: RelayParams { chunk, buffer } })
     });
     let host = spec.nic.host();
     let planes: u32 = spec.networks.iter().map(|own| own.topology.planes).sum();

@@ -212,7 +212,7 @@ pub(crate) fn traffic_of(
     let placed = LocalRanks::new(Arc::clone(node_of), places, part.number as u16, part.nodes.len());
     let mut executor = Executor::new(&ranks.programs, interface::parameters(ranks, network), placed);
     if let Some(ways) = &network.ways {
-        executor = executor.with_ways(Arc::clone(ways) as _);
+        executor = executor.with_ways(Arc::clone(ways) as _, ways.relays());
     }
     if !network.has(Feature::Packets) {
         executor.carry_whole();
