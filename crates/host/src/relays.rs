@@ -1,16 +1,16 @@
 //! Relays: nodes that pass on messages between nodes that no network joins.
 //!
 //! A message goes to a relay by one network, and from there by another. The relay takes no part in its protocol and
-//! needs no processor: its interfaces pass the bytes on. It passes a *chunk* on when all of it has arrived. The order of
-//! messages and of their events does not depend on relays, since messages are announced to their receivers.
+//! needs no processor: its interfaces pass the bytes on. It passes a *chunk* on when all of the chunk has arrived.
+//! Messages are announced to their receivers, so that their order does not depend on relays.
 //!
 //! A relay belongs to the executor of the sender or to that of the receiver. The packets of data and requests carry
 //! their `flow_id` and mark on all of their way: both executors know their messages by source and number. An answer to
 //! a sender of another executor is known by its place among the relayed messages.
 //!
-//! The bytes of data that a relay holds may be limited, if the relay is at the sender's side. The sender then claims room
-//! for a chunk before it hands it over. Claims are granted in their order. A chunk that is larger than the room uses it alone. The room of a packet is free
-//! when its tail has left the relay. Control messages need no room.
+//! The bytes of data that a relay at the sender's side holds may be limited. The sender then claims room for a chunk
+//! before it hands the chunk over. Claims are granted in their order. A chunk that is larger than the room uses it
+//! alone. The room of a packet is free when its tail has left the relay. Control messages need no room.
 
 use std::collections::VecDeque;
 
@@ -27,8 +27,8 @@ pub struct RelayParams {
     /// messages.
     pub chunk: Option<u64>,
     /// Largest number of bytes of data that a relay holds for senders that claim room ([`crate::Way::claims`]). Excludes
-    /// `PartParams::pio_room`: a message that waits for room in the interface could keep what it has claimed forever.
-    /// `None`: no limit.
+    /// `PartParams::pio_room`: a message that waits for room in the interface could keep its claim forever. `None`: no
+    /// limit.
     pub buffer: Option<u64>,
 }
 

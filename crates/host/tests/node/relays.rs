@@ -5,7 +5,7 @@
 
 use host::{
     DmaParams, Executor, GapParams, NicParams, PartParams, PerByte, ProtocolParams, RailPolicy, RelayCounts,
-    RelayParams, Rendezvous,
+    RelayParams, Rendezvous, Way, Ways,
 };
 use mpi::program::ScriptCall;
 
@@ -203,6 +203,47 @@ fn chunks_are_striped_over_the_rails_of_a_relay() {
     for packets in [2_u64, 3, 8, 9] {
         let end = alone(interface, WHOLE, (1, 2), packets * PACKET).0;
         assert_eq!(end, packets * FAST + packets.div_ceil(2) * SLOW + 2 * TRANSIT);
+    }
+}
+
+/// Nodes in a row, each joined to the next by a link.
+#[derive(Debug)]
+struct Row;
+
+impl Ways for Row {
+    fn find(&self, ends: (u32, u32), _: u64, ways: &mut Vec<Way>) {
+        ways.push(self.onward(ends));
+    }
+
+    fn onward(&self, (at, to): (u32, u32)) -> Way {
+        let to = if to > at { at + 1 } else { at - 1 };
+        Way { rails: 0..1, to, claims: false, weight: 1 }
+    }
+
+    fn pace(&self, _: u32) -> u64 {
+        FAST
+    }
+}
+
+#[test]
+fn relays_in_a_row_belong_to_either_executor() {
+    // Would catch a second relay at the sender's side that does not know a message or an answer, and relays whose times
+    // depend on the executor that has them. A message from each end of a row of four, with requests and answers.
+    let interface = NicParams { eager_limit: Some(PACKET), ..one_rail() };
+    let mut ranks = vec![vec![]; 4];
+    for (from, to) in [(0, 3), (3, 0)] {
+        ranks[from as usize].extend([send(to, PACKET), send(to, 5 * PACKET), ScriptCall::WaitAll]);
+        ranks[to as usize].splice(0..0, [recv(from, PACKET), recv(from, 5 * PACKET)]);
+    }
+    let control = FAST / 5 + TRANSIT;
+    for executor_of in [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 1, 1]] {
+        let (asked, world) = run(interface, (Row, chunks(1)), ranks.clone(), &executor_of);
+        // The request follows the packet of the first message, on every link.
+        let requested = 3 * (FAST + TRANSIT) + FAST / 5;
+        let answered = requested + 3 * control;
+        let received = answered + 4 * FAST + 3 * (FAST + TRANSIT);
+        assert_eq!([asked[0].last(), asked[3].last()], [Some(&received); 2], "{executor_of:?}");
+        assert_eq!(counts(&world).bytes, 2 * 2 * (6 * PACKET + 2 * 20));
     }
 }
 

@@ -54,8 +54,15 @@ impl Executor {
             // The mark is the destination rank.
             Part::Credit => {}
             Part::Answer => hop.message.mark = self.add_relayed(relayed) | RELAYED,
+            // Another share may have come to the relay.
+            Part::Placed | Part::Numbered if self.is_expected(op, relay) => {}
             Part::Placed | Part::Numbered => drop(self.add_relayed(Relayed { is_in_table: true, ..relayed })),
         }
+    }
+
+    /// Returns whether a relay of this executor expects a message.
+    fn is_expected(&self, op: OpId, relay: u32) -> bool {
+        self.networks.as_ref().is_some_and(|own| own.relays.find(op, relay).is_some())
     }
 
     /// Adds a message that passes a relay of this executor.
