@@ -267,7 +267,8 @@ class ChannelLoads:
                 an analysis.
         """
         values = self.values(self.quantity) if values is None else values
-        ends = [np.flatnonzero(self.classes == self.about["classes"].index(name)) for name in sorted(ENDS)]
+        named = sorted((name.rpartition(".")[2], place) for place, name in enumerate(self.about["classes"]) if is_end(name))
+        ends = [np.flatnonzero(self.classes == place) for _, place in named]
         inner = np.setdiff1d(np.arange(len(values)), np.concatenate(ends))
         most = values[inner].max(initial=0.0)
         hotter = [own[values[own].argmax()] for own in ends if values[own].max(initial=0.0) > most]
@@ -483,7 +484,7 @@ class Network:
         return sums
 
     def _machine(self, place: int) -> ChannelTable:
-        key = self._key(place, lambda name: name.startswith("topology"))
+        key = self._key(place, lambda name: name.startswith(("topology", "network", "node.")))
         if key not in self._machines:
             self._machines[key] = ChannelTable.of(self.experiment.topology(self.outcomes[place].index))
         return self._machines[key]

@@ -27,6 +27,9 @@ const MUCH_MEMORY: u64 = 256 << 20;
 /// Bandwidth of a link that causes a warning, in b/s: twice that of the fastest ports.
 const FAST_LINK: u64 = 3_200_000_000_000;
 
+/// Bandwidth of a link from which on it is suspicious in one of several networks.
+const FAST_INSIDE: u64 = 16_000_000_000_000;
+
 /// Smallest number of messages that the measured interval should generate.
 const FEWEST_MESSAGES: f64 = 200.0;
 
@@ -70,7 +73,9 @@ fn fast_link(system: &System) -> Option<Warning> {
         link.classes.iter().filter_map(|(name, class)| Some((format!("link.{name}.bandwidth"), class.bandwidth?)));
     let all = std::iter::once(("link.bandwidth".to_owned(), link.bandwidth)).chain(of_classes);
     let (key, fastest) = all.max_by_key(|(_, bandwidth)| bandwidth.0)?;
-    (fastest.0 >= FAST_LINK).then(|| Warning {
+    // Inside nodes, all links of an endpoint may be written as one.
+    let limit = if system.network.networks() > 1 { FAST_INSIDE } else { FAST_LINK };
+    (fastest.0 >= limit).then(|| Warning {
         kind: "fast-link",
         key: "link.bandwidth",
         message: format!(

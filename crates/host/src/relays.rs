@@ -102,8 +102,9 @@ struct RelayRoom<T> {
     relay: u32,
     /// Bytes that senders have claimed room for, whether they have arrived or not.
     claimed: u64,
-    /// Bytes that have arrived and have not left.
-    held: u64,
+    /// Bytes that have arrived and have not left. Below 0 for a moment if a short last packet has overtaken another: a
+    /// relay passes on as many whole packets as have arrived.
+    held: i64,
     /// Claims that wait, with the times since which they do.
     waiting: VecDeque<(T, u64)>,
 }
@@ -252,8 +253,8 @@ impl<T: Copy> Relays<T> {
     pub fn hold(&mut self, (node, relay): (usize, u32), bytes: u64) {
         let room = &mut self.rooms[node];
         room.relay = relay;
-        room.held += bytes;
-        self.counts.most_held = self.counts.most_held.max(room.held);
+        room.held += bytes as i64;
+        self.counts.most_held = self.counts.most_held.max(room.held.max(0) as u64);
     }
 
     /// Notes that a packet of data has been released to the network. Returns its place among the packets about to
@@ -266,7 +267,7 @@ impl<T: Copy> Relays<T> {
     pub fn left(&mut self, place: u32) -> usize {
         let (node, bytes, is_claimed) = self.leaving.remove(place);
         let room = &mut self.rooms[node as usize];
-        room.held -= bytes;
+        room.held -= bytes as i64;
         room.claimed -= if is_claimed { bytes } else { 0 };
         node as usize
     }
