@@ -78,9 +78,9 @@ impl NetworkWays {
         }
         let relay = self.rule.relay?;
         let (leave, enter) = if relay.at_source {
-            self.over(at, &[to]).or_else(|| self.over(at, &self.island(relay, to)))?
+            self.over(at, &[to]).or_else(|| self.over(at, &self.neighbours(relay, to)))?
         } else {
-            let behind = self.island(relay, to);
+            let behind = self.neighbours(relay, to);
             self.joined(at, &behind)
                 .map(|enter| (at, enter))
                 .or_else(|| self.over(at, &[to]))
@@ -119,6 +119,21 @@ impl NetworkWays {
         Way { rails: self.planes(leg.network), to: leg.to.0, claims, weight: self.links[leg.network].1 }
     }
 
+    /// Returns the island of an endpoint in a network. `None`: it has no port.
+    pub fn island(&self, network: usize, of: NodeId) -> Option<u32> {
+        self.networks.parts()[network].places.place(of).map(|(island, _)| island)
+    }
+
+    /// Returns whether a network takes messages of all sizes.
+    pub fn takes_all(&self, network: usize) -> bool {
+        self.rule.sizes.get(network).is_none_or(|sizes| *sizes == (None, None))
+    }
+
+    /// Returns the size in bytes above which messages are striped over networks. `None`: none is.
+    pub fn striped_above(&self) -> Option<u64> {
+        self.rule.striped_above
+    }
+
     /// Returns the pieces in which relays pass messages on, and their room.
     pub fn relays(&self) -> RelayParams {
         self.rule.relay.map_or_else(RelayParams::default, |relay| relay.params)
@@ -135,7 +150,7 @@ impl NetworkWays {
     }
 
     /// Returns the endpoints of an endpoint's island of the relay network, the nearest in number first, with itself.
-    fn island(&self, relay: RelayRule, of: NodeId) -> Vec<NodeId> {
+    fn neighbours(&self, relay: RelayRule, of: NodeId) -> Vec<NodeId> {
         let places = &self.networks.parts()[relay.network].places;
         let Some((island, _)) = places.place(of) else { return vec![of] };
         let nodes = (0..places.island_nodes()).map(NodeId);
@@ -153,7 +168,7 @@ impl NetworkWays {
 
     /// Returns the first endpoint of an endpoint's island that is joined to one of some endpoints, and that one.
     fn over(&self, at: NodeId, ends: &[NodeId]) -> Option<(NodeId, NodeId)> {
-        let island = self.island(self.rule.relay?, at);
+        let island = self.neighbours(self.rule.relay?, at);
         island.into_iter().find_map(|leave| Some((leave, self.joined(leave, ends)?)))
     }
 }

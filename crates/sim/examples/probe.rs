@@ -70,6 +70,7 @@ fn main() {
         packets: Packets { message: size, packet: size as u32 },
         seed: 1,
         planes: 1,
+        own_planes: 0..1,
         span: 0..u64::MAX,
     };
     let t = OpenTraffic::new(&traffic, map.nodes(0));

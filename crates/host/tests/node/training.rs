@@ -54,6 +54,7 @@ fn run(spec: TrainingSpec, ranks: u32) -> Vec<(String, u64, u64, Option<u64>)> {
         rails: RailUse::ONE,
         limits_receivers: true,
         within: FastestWithin::default(),
+        networks: Vec::new(),
     };
     let measures = Arc::clone(&programs).measures(&fastest);
     let each = (0..).zip(measures).map(|(key, measure)| {

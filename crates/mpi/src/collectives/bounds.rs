@@ -33,6 +33,30 @@ pub struct Fastest {
     pub limits_receivers: bool,
     /// Messages between ranks of one node.
     pub within: FastestWithin,
+    /// Networks of a node, in the order in which messages choose them, if there are several.
+    pub networks: Vec<FastestNetwork>,
+}
+
+/// One of several networks of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FastestNetwork {
+    /// Bytes that the links of a node carry in a picosecond, all planes together.
+    pub rate: f64,
+    /// Island of each rank. Ranks of an island can exchange messages. `None`: the rank has no port.
+    pub islands: Arc<[Option<u32>]>,
+    /// Whether it takes messages of all sizes.
+    pub takes_all: bool,
+}
+
+impl FastestNetwork {
+    /// Returns whether it joins two members, and whether it joins all.
+    fn joins(&self, communicator: &Communicator) -> (bool, bool) {
+        let island = |member: u32| self.islands.get(communicator.rank(member) as usize).copied().flatten();
+        let mut islands: Vec<Option<u32>> = (0..communicator.len()).map(island).collect();
+        islands.sort_unstable();
+        let some = islands.windows(2).any(|pair| pair[0].is_some() && pair[0] == pair[1]);
+        (some, islands.first() == islands.last() && islands.iter().all(Option::is_some))
+    }
 }
 
 /// Parameters of the fastest possible message between ranks of one node.
@@ -45,6 +69,22 @@ pub struct FastestWithin {
 }
 
 impl Fastest {
+    /// Returns the parameters for the members of a communicator, which may not use all networks. Relays may: if no network
+    /// joins all members, messages of some may take any.
+    fn among(&self, communicator: &Communicator) -> Self {
+        let (mut rate, mut joined) = (0.0, false);
+        for network in &self.networks {
+            let (some, all) = network.joins(communicator);
+            rate += if some { network.rate } else { 0.0 };
+            joined |= all;
+            if all && network.takes_all && self.rails.striped_above.is_none() {
+                break;
+            }
+        }
+        let rate = if joined { rate } else { self.networks.iter().map(|network| network.rate).sum() };
+        Self { per_byte: if rate > 0.0 { 1.0 / rate } else { self.per_byte }, ..self.clone() }
+    }
+
     /// Returns the minimum time of a message of `bytes` bytes, in picoseconds.
     pub fn message(&self, bytes: u64) -> u64 {
         let rails = if self.rails.stripes(bytes as f64) { self.rails.count } else { 1 };
@@ -113,6 +153,7 @@ impl RailUse {
 /// For an allreduce in the switches, the link of each node carries the buffer at least once in each direction: the time
 /// is n/B, where messages take 2(P-1)/P n/B, because the switches combine and copy the data of the other nodes.
 pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) -> u64 {
+    let fastest = &fastest.among(communicator);
     let Collective { operation, algorithm, bytes, .. } = call.within(communicator);
     let members = f64::from(communicator.len());
     let (nodes, most, least) = match communicator.nodes() {

@@ -116,6 +116,7 @@ fn links_carry_the_buffer_once_each_way_at_least() {
         rails: RailUse::ONE,
         limits_receivers: true,
         within: FastestWithin::default(),
+        networks: Vec::new(),
     };
     let bound = |call: Collective, ranks| bound(&call, &Communicator::world(0, ranks), &fastest);
     for ranks in [2, 5, 64] {
@@ -145,7 +146,14 @@ fn bounds_use_the_rails_that_the_policy_gives_ranks() {
         bound(
             call,
             communicator,
-            &Fastest { latency: 1000, per_byte: 10.0, rails, limits_receivers: true, within: FastestWithin::default() },
+            &Fastest {
+                latency: 1000,
+                per_byte: 10.0,
+                rails,
+                limits_receivers: true,
+                within: FastestWithin::default(),
+                networks: Vec::new(),
+            },
         )
     };
     let node_of: Vec<u32> = (0..8).map(|rank| rank / 2).collect();
@@ -171,6 +179,7 @@ fn bounds_use_the_rails_that_the_policy_gives_ranks() {
         rails: rails(None, None, striped_above),
         limits_receivers: true,
         within: FastestWithin::default(),
+        networks: Vec::new(),
     };
     assert_eq!(message(None).message(10), 1800);
     assert_eq!(message(Some(9)).message(10), 1100);

@@ -41,8 +41,8 @@ pub(super) fn rail_use(ranks: &Ranks, network: &Network) -> RailUse {
         return RailUse::ONE;
     }
     if network.networks() > 1 {
-        // Messages may take all networks at once.
-        return RailUse { count, striped_above: Some(0), from: None, to: None };
+        // Rates of networks are of all planes together.
+        return RailUse { striped_above: network.ways.as_ref().and_then(|ways| ways.striped_above()), ..RailUse::ONE };
     }
     let (placement, all) = (&ranks.placement, || (0..ranks.programs.ranks()).map(TaskId));
     let place = |rank: TaskId| placement.tasks(placement.node(rank)).partition_point(|&own| own < rank) as u32;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fabric::Batch;
 use host::{Completed, Executor, Groups, HostError, LocalRanks, MOST_TRACED, Progress, Released};
-use mpi::collectives::{Fastest, FastestWithin};
+use mpi::collectives::{Fastest, FastestNetwork, FastestWithin};
 use mpi::program::{FanOut, Interval};
 use units::{Arithmetic, TaskId, Time};
 
@@ -252,14 +252,24 @@ pub(crate) fn arithmetic(network: &Network) -> Option<Arithmetic> {
 /// bytes in no time. Within a node: overheads, and the copies of the bytes.
 fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     let plan = &network.plan;
-    // Of several networks, messages may take all at once.
-    let rate = |network: &Network| {
+    let per_byte = |network: &Network| {
         let ends =
             [Some(network.injection()), Some(network.ejection()).filter(|_| network.has(Feature::ReceiverLinks))];
         let packet = ends.into_iter().flatten().map(|end| plan.serialization(end, ranks.packet)).min().unwrap_or(0);
-        f64::from(network.planes()) / network.picoseconds(packet) as f64
+        network.picoseconds(packet) as f64 / f64::from(ranks.packet) / f64::from(network.planes())
     };
-    let rates: f64 = (0..network.networks()).map(|part| rate(&network.on(part))).sum();
+    let of_networks = network.ways.iter().flat_map(|ways| {
+        (0..network.networks()).map(|part| {
+            let island = |rank: u32| ways.island(part, ranks.placement.node(TaskId(rank)));
+            FastestNetwork {
+                rate: 1.0 / per_byte(&network.on(part)),
+                islands: (0..ranks.programs.ranks()).map(island).collect(),
+                takes_all: ways.takes_all(part),
+            }
+        })
+    });
+    let networks: Vec<FastestNetwork> = of_networks.collect();
+    let all: f64 = networks.iter().map(|own| own.rate).sum();
     let host = ranks.nic.host();
     let (send, receive) = match ranks.on_nic {
         true => (host.forwarding().send, host.forwarding().receive),
@@ -267,13 +277,14 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
     };
     Fastest {
         latency: network.picoseconds(network.least_delay()) + send + receive,
-        per_byte: 1.0 / rates / f64::from(ranks.packet),
+        per_byte: if networks.is_empty() { per_byte(network) } else { 1.0 / all },
         rails: interface::rail_use(ranks, network),
         limits_receivers: network.has(Feature::ReceiverLinks),
         within: FastestWithin {
             latency: send + receive,
             per_byte: ranks.memory.map_or(0.0, |memory| memory.least_per_byte()),
         },
+        networks,
     }
 }
 
