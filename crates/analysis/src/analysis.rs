@@ -472,7 +472,6 @@ fn buffers_by_class(system: &System) -> BTreeMap<String, u32> {
 fn connected_channels(system: &System) -> u32 {
     let topology = &*system.network.topology;
     let of = |router| connected_ports(topology, units::RouterId(router)).count() as u32;
-    let nodes = || (0..topology.nodes()).map(units::NodeId);
-    let attached = |plane| nodes().filter(|&node| topology.attachment_on(node, plane).is_some()).count() as u32;
-    (0..topology.routers()).map(of).sum::<u32>() + topology.all_planes().map(attached).sum::<u32>()
+    let ports = |plane| design::attached(topology, plane) as u32;
+    (0..topology.routers()).map(of).sum::<u32>() + topology.all_planes().map(ports).sum::<u32>()
 }

@@ -136,6 +136,10 @@ impl ExperimentSpec {
         if !self.networks.is_empty() && !networks::is_unwritten(&self.topology) {
             return Some(("topology".into(), "[topology] excludes [[network]]: each network has a topology".into()));
         }
+        if !self.networks.is_empty() && self.layout.is_some() {
+            let message = "[layout] excludes [[network]]: it places the routers of one network in racks";
+            return Some(("layout".into(), message.into()));
+        }
         jobs::contradiction(&self.jobs)
             .or_else(|| networks::contradiction(&self.networks, self.relay.as_ref()))
             .or_else(|| self.workloads().find_map(wrong))

@@ -2,9 +2,9 @@
 
 use ::experiment::CableCostSpec;
 use serde::Serialize;
-use units::{NodeId, Power};
+use units::{NodeId, PlaneId, Power};
 
-use super::{Design, Kinds, Tally};
+use super::{Design, Kinds, Tally, attached};
 use ::system::System;
 
 /// Prices and powers of a network. Prices are in the unit of `[cost]`.
@@ -59,7 +59,16 @@ pub(crate) fn of(system: &System, design: &Design, cables: &Kinds, bound: f64) -
         + watts(copper.power_per_end) * ends(cables.copper)
         + watts(optical.power_per_end) * ends(cables.optical)
         + watts(spec.interface.power) * interfaces;
-    let channel = f64::from(topology.planes()) * system.spec.link.of_class("injection").0.0 as f64 / 8.0;
+    let names = topology.class_names();
+    let bytes = |plane: PlaneId| {
+        let class = names[usize::from(topology.injection_class(plane).0)];
+        system.spec.link.of_class(class).0.0 as f64 / 8.0
+    };
+    // Load is that of the network of the first job.
+    let own = system.network.on(system.jobs[0].part).own_planes();
+    let channel: f64 = own.map(|plane| bytes(PlaneId(plane as u8))).sum();
+    let ports = |plane| attached(topology, plane) as f64;
+    let injection: f64 = topology.all_planes().map(|plane| bytes(plane) * ports(plane)).sum();
     let weights: f64 = (0..topology.nodes()).map(|node| system.weight(NodeId(node))).sum();
     let bound = bound * weights * channel;
     let per = |divisor: f64| (divisor > 0.0).then(|| bound / divisor);
@@ -72,7 +81,7 @@ pub(crate) fn of(system: &System, design: &Design, cables: &Kinds, bound: f64) -
         price_per_node: all / nodes,
         power_w,
         power_per_node_w: power_w / nodes,
-        injection: channel * f64::from(design.nodes),
+        injection,
         bound,
         bound_per_price: per(all),
         bound_per_watt: per(power_w),

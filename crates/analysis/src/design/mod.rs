@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use fabric::RouterSets;
 use serde::Serialize;
 use topology::{ChannelClass, Topology};
-use units::{Length, RouterId};
+use units::{Length, NodeId, PlaneId, RouterId};
 
 use ::system::{Floor, System, connected_ports, each_cable};
 pub use cost::CostSums;
@@ -152,7 +152,7 @@ pub(crate) fn of(system: &System, bound: f64) -> Design {
     let switches_by_ports = switches(topology, system.network.plan.router_sets());
     let mut design = Design {
         nodes: topology.nodes(),
-        interfaces: u64::from(topology.planes()) * u64::from(topology.nodes()),
+        interfaces: topology.all_planes().map(|plane| attached(topology, plane)).sum(),
         switches: topology.routers(),
         free_ports: switches_by_ports.iter().map(SwitchCount::free).sum(),
         switches_by_ports,
@@ -164,6 +164,12 @@ pub(crate) fn of(system: &System, bound: f64) -> Design {
     };
     design.cost = (!system.spec.cost.is_default()).then(|| cost::of(system, &design, &total, bound));
     design
+}
+
+/// Returns the number of nodes that have a port in a plane.
+pub(crate) fn attached(topology: &dyn Topology, plane: PlaneId) -> u64 {
+    let nodes = (0..topology.nodes()).map(NodeId);
+    nodes.filter(|&node| topology.attachment_on(node, plane).is_some()).count() as u64
 }
 
 impl SwitchCount {
