@@ -43,7 +43,7 @@ pub fn worst_case(system: &System, progress: &Progress) -> Result<WorstCase, Key
     let network = &system.network;
     let routing = routing_of(system)?;
     let report = |part| progress.analyzed(part);
-    let found = worst_permutation(&*network.topology, &*routing, &|channel| capacity(system, channel), &report);
+    let found = worst_permutation(&*network.topology, &*routing, None, &|channel| capacity(system, channel), &report);
     let found = found.map_err(|error: WorstPermutationError| KeyError::new("routing", error.to_string()))?;
     let names = network.topology.class_names();
     let numbering = network.plan.channels();

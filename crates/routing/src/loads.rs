@@ -149,8 +149,8 @@ fn symmetric_loads(
     (symmetry, each): (&Symmetry<'_>, f64),
 ) -> Result<Vec<f64>, RoutingContractError> {
     let wiring = Wiring::new(topology);
-    let sources = Sources::of(topology, routing);
-    let (targets, counts) = (Targets::new(topology, routing), sources.counts());
+    let sources = Sources::of(topology, routing, None);
+    let (targets, counts) = (Targets::new(topology, routing, None), sources.counts());
     let mut flows = Flows::new(&wiring, routing);
     for set in &symmetry.flows {
         let sends = |router| set.from.as_ref().is_none_or(|from| from.contains(&router));
@@ -191,8 +191,8 @@ fn follow_demands(
     report: &Report<'_>,
 ) -> Result<Vec<f64>, RoutingContractError> {
     let wiring = Wiring::new(topology);
-    let sources = Sources::of(topology, routing);
-    let targets = Targets::new(topology, routing);
+    let sources = Sources::of(topology, routing, None);
+    let targets = Targets::new(topology, routing, None);
     let groups = sources.groups.len().max(1);
     let all = targets.nodes.len();
     let block = (TABLE / groups).clamp(1, all.max(1));
@@ -250,21 +250,17 @@ fn gather(
 pub(crate) struct Targets {
     pub nodes: Vec<NodeId>,
     pub counts: Vec<u32>,
-    /// By node, the index of its representative.
+    /// By node, the index of its representative. `NONE` for nodes that are left out.
     pub of_node: Vec<u32>,
 }
 
 impl Targets {
-    /// Chooses the representatives: one of each router if the routing treats the nodes of a router alike.
-    pub fn new(topology: &dyn Topology, routing: &dyn Routing) -> Self {
-        let all = (0..topology.nodes()).map(NodeId);
-        if !routing.same_for_router() {
-            let of_node: Vec<u32> = (0..topology.nodes()).collect();
-            return Self { nodes: all.collect(), counts: vec![1; of_node.len()], of_node };
-        }
-        let of_router = Sources::new(topology, false);
-        let counts = of_router.counts();
-        Self { nodes: of_router.groups.iter().map(|&(node, ..)| node).collect(), counts, of_node: of_router.of_node }
+    /// Chooses the representatives of some nodes: one of each router if the routing treats the nodes of a router alike.
+    /// `None`: of all nodes.
+    pub fn new(topology: &dyn Topology, routing: &dyn Routing, nodes: Option<&[NodeId]>) -> Self {
+        let all = Sources::new(topology, !routing.same_for_router(), nodes);
+        let counts = all.counts();
+        Self { nodes: all.groups.iter().map(|&(node, ..)| node).collect(), counts, of_node: all.of_node }
     }
 }
 
@@ -405,7 +401,7 @@ impl<'a> Flows<'a> {
 
     /// Follows all packets to their destinations.
     fn follow(&mut self, topology: &dyn Topology, traffic: &Traffic<'_>) -> Result<(), RoutingContractError> {
-        let sources = Sources::new(topology, self.walk.keeps_inputs_apart() || self.routing.fixed_by_flow());
+        let sources = Sources::new(topology, self.walk.keeps_inputs_apart() || self.routing.fixed_by_flow(), None);
         let nodes = topology.nodes();
         let block = u32::try_from((TABLE / sources.groups.len().max(1)).max(1)).unwrap_or(u32::MAX);
         let mut first = 0;

@@ -99,7 +99,7 @@ pub(crate) struct Stop {
     moves: (u32, u32),
 }
 
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 impl Stop {
     /// Returns the port and the class of virtual channels by which packets came. For a merged stop, those of the first
@@ -419,22 +419,29 @@ impl<'a> Walk<'a> {
 pub(crate) struct Sources {
     /// A node of each group, with its router and port.
     pub groups: Vec<(NodeId, RouterId, PortId)>,
-    /// Group of each node.
+    /// Group of each node. `NONE` for nodes that are left out.
     pub of_node: Vec<u32>,
 }
 
 impl Sources {
-    /// Creates groups of nodes whose packets a routing treats alike.
-    pub fn of(topology: &dyn Topology, routing: &dyn Routing) -> Self {
-        Self::new(topology, routing.uses_input_port() || routing.fixed_by_flow())
+    /// Creates groups of nodes whose packets a routing treats alike, among some nodes. `None`: among all.
+    pub fn of(topology: &dyn Topology, routing: &dyn Routing, nodes: Option<&[NodeId]>) -> Self {
+        Self::new(topology, routing.uses_input_port() || routing.fixed_by_flow(), nodes)
     }
 
-    /// Creates groups of equivalent nodes. `apart`: nodes at different ports are not equivalent.
-    pub fn new(topology: &dyn Topology, apart: bool) -> Self {
+    /// Creates groups of equivalent nodes, among some nodes. `None`: among all. `apart`: nodes at different ports are
+    /// not equivalent.
+    pub fn new(topology: &dyn Topology, apart: bool, nodes: Option<&[NodeId]>) -> Self {
         let mut groups = Vec::new();
         let mut of_router = vec![NONE; topology.routers() as usize];
         let mut of_node = Vec::with_capacity(topology.nodes() as usize);
-        for node in (0..topology.nodes()).map(NodeId) {
+        let mut is_in = vec![nodes.is_none(); topology.nodes() as usize];
+        nodes.into_iter().flatten().for_each(|node| is_in[node.index()] = true);
+        for (node, is_in) in (0..).map(NodeId).zip(is_in) {
+            if !is_in {
+                of_node.push(NONE);
+                continue;
+            }
             let (router, port) = topology.attachment(node);
             let known = of_router[router.index()];
             if known == NONE || apart {
@@ -449,7 +456,7 @@ impl Sources {
     /// Returns the number of nodes of each group.
     pub fn counts(&self) -> Vec<u32> {
         let mut counts = vec![0; self.groups.len()];
-        self.of_node.iter().for_each(|&group| counts[group as usize] += 1);
+        self.of_node.iter().filter(|&&group| group != NONE).for_each(|&group| counts[group as usize] += 1);
         counts
     }
 }

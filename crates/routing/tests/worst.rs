@@ -18,7 +18,7 @@ use testkit::routing::naive_channel_loads;
 type Capacity = dyn Fn(ChannelId) -> f64;
 
 fn worst(topology: &dyn Topology, routing: &dyn Routing, capacity: &Capacity) -> WorstPermutation {
-    worst_permutation(topology, routing, capacity, &|_| true).unwrap()
+    worst_permutation(topology, routing, None, capacity, &|_| true).unwrap()
 }
 
 fn named(kind: &str) -> RoutingSpec {
@@ -38,16 +38,22 @@ fn links(topology: &dyn Topology) -> Vec<ChannelId> {
 
 /// Returns the largest load of a link over its bandwidth, over all permutations.
 fn worst_of_all(topology: &dyn Topology, routing: &dyn Routing, capacity: &Capacity) -> f64 {
-    let nodes = topology.nodes();
+    let nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
+    worst_of_some(topology, routing, &nodes, capacity)
+}
+
+/// Returns the largest load of a link over its bandwidth, over all permutations of some nodes.
+fn worst_of_some(topology: &dyn Topology, routing: &dyn Routing, nodes: &[NodeId], capacity: &Capacity) -> f64 {
     let links = links(topology);
-    let pair = |from: u32, to: u32| {
-        let traffic = |src: NodeId| if src.0 == from && from != to { vec![(NodeId(to), 1.0)] } else { Vec::new() };
+    let pair = |from: NodeId, to: NodeId| {
+        let traffic = |src: NodeId| if src == from && from != to { vec![(to, 1.0)] } else { Vec::new() };
         let load = naive_channel_loads(topology, routing, &traffic);
         links.iter().map(|&link| load[link.index()] / capacity(link)).collect::<Vec<f64>>()
     };
-    let shares: Vec<Vec<Vec<f64>>> = (0..nodes).map(|from| (0..nodes).map(|to| pair(from, to)).collect()).collect();
+    let shares: Vec<Vec<Vec<f64>>> =
+        nodes.iter().map(|&from| nodes.iter().map(|&to| pair(from, to)).collect()).collect();
     let mut most = 0.0_f64;
-    permute(&mut (0..nodes as usize).collect(), 0, &mut |to| {
+    permute(&mut (0..nodes.len()).collect(), 0, &mut |to| {
         let load = |link: usize| to.iter().zip(&shares).map(|(&to, row)| row[to][link]).sum::<f64>();
         most = (0..links.len()).map(load).fold(most, f64::max);
     });
@@ -110,6 +116,28 @@ fn no_permutation_of_a_small_network_is_worse() {
     check_small(&*fat_tree(2, 2));
     for text in ["dragonfly:p=1,a=2,h=1", "xgft:m=2x3,w=1x2", "hyperx:dims=3x2,nodes_per_router=1"] {
         check_small(&*shorthand(text));
+    }
+}
+
+#[test]
+fn no_permutation_of_some_nodes_is_worse() {
+    // Would catch an orbit of channels that only all nodes load alike, and nodes that are left out but send or receive.
+    let (ring, tree) = (torus(&[6, 3], 1), fat_tree(2, 3));
+    let dragonfly = shorthand("dragonfly:p=2,a=2,h=1");
+    let cases: [(&dyn Topology, &str, &[u32]); 4] = [
+        (&*ring, "dimension-order", &[16, 0, 1, 7, 8, 14]),
+        (&*ring, "shortest-path", &[0, 3]),
+        (&*tree, "d-mod-k", &[0, 1, 2, 4, 7]),
+        (&*dragonfly, "minimal", &[0, 1, 3, 8, 9, 10]),
+    ];
+    for (topology, kind, nodes) in cases {
+        let (routing, nodes) = (build(named(kind), topology), nodes.iter().copied().map(NodeId).collect::<Vec<_>>());
+        let found = worst_permutation(topology, &*routing, Some(&nodes), &equal, &|_| true).unwrap();
+        assert_near(found.load, worst_of_some(topology, &*routing, &nodes, &equal));
+        check_claim(topology, &*routing, &found, &equal);
+        let is_out = |(from, to): (NodeId, &NodeId)| from == *to || nodes.contains(&from);
+        assert!((0..).map(NodeId).zip(&found.to).all(is_out), "{kind}: {:?}", found.to);
+        assert!(nodes.iter().all(|node| found.to[node.index()] != *node), "{kind}: {:?}", found.to);
     }
 }
 
@@ -208,14 +236,15 @@ fn a_search_ends_when_it_is_told_to() {
     let topology = torus(&[5, 5], 1);
     let routing = build(named("dimension-order"), &*topology);
     let calls = AtomicU32::new(0);
-    let stopped = worst_permutation(&*topology, &*routing, &equal, &|_| calls.fetch_add(1, Ordering::Relaxed) < 30);
+    let stopped =
+        worst_permutation(&*topology, &*routing, None, &equal, &|_| calls.fetch_add(1, Ordering::Relaxed) < 30);
     assert_eq!(stopped, Err(WorstPermutationError::Contract(RoutingContractError::Stopped)));
     let most = AtomicU32::new(0);
     let seen = |part: f64| {
         most.fetch_max((part * 1e6) as u32, Ordering::Relaxed);
         part <= 1.0
     };
-    worst_permutation(&*topology, &*routing, &equal, &seen).unwrap();
+    worst_permutation(&*topology, &*routing, None, &equal, &seen).unwrap();
     assert_eq!(most.into_inner(), 1_000_000);
 }
 

@@ -76,7 +76,7 @@ fn visit_destinations(
     (nodes, most_sources): (&[NodeId], u32),
     visit: impl Fn(&Walk<'_>, &mut Vec<u64>) -> Result<(), RoutingContractError> + Sync,
 ) -> Result<(), RoutingContractError> {
-    let sources = Sources::of(topology, routing).groups;
+    let sources = Sources::of(topology, routing, None).groups;
     let step = spread(sources.len(), most_sources as usize);
     let follow = |(walk, masks): &mut (Walk<'_>, Vec<u64>), &dst: &NodeId| {
         graph.check_stopped()?;

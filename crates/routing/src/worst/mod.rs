@@ -15,6 +15,9 @@
 //! all shares fit in memory, and else in order. Loads of other channels can only approach that of the worst.
 //!
 //! An adaptive routing is followed with an even spread, as in `channel_loads`.
+//!
+//! A permutation of some nodes only has them as sources and destinations. The channels of an orbit then differ, so that
+//! all channels are searched.
 
 mod columns;
 mod pairs;
@@ -57,7 +60,7 @@ const COLLECTED: f64 = 0.9;
 /// Permutation of the nodes that loads a channel most.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorstPermutation {
-    /// By node, the node to which it sends. A node that names itself does not send.
+    /// By node, the node to which it sends. A node that names itself does not send, as all nodes that are left out.
     pub to: Vec<NodeId>,
     /// Channel that is loaded most, relative to its bandwidth. In the first plane, if there are several. `None` if no
     /// packets leave their router.
@@ -86,20 +89,21 @@ pub enum WorstPermutationError {
     },
 }
 
-/// Returns the permutation that loads a channel most, relative to its bandwidth.
+/// Returns the permutation of some nodes that loads a channel most, relative to its bandwidth. `None`: of all nodes.
 ///
 /// # Errors
 /// If the routing breaks its contract, if its flows take too many paths, or if the callback ends the search.
 pub fn worst_permutation(
     topology: &dyn Topology,
     routing: &dyn Routing,
+    nodes: Option<&[NodeId]>,
     capacity: &RelativeCapacity<'_>,
     report: &Report<'_>,
 ) -> Result<WorstPermutation, WorstPermutationError> {
-    // Planes and islands of a network are equal, and a permutation of an island's nodes is one of the whole.
+    // Planes of a network are equal, and a permutation of a plane's nodes is one of the whole.
     match Island::first(topology, routing).first() {
-        Some(first) => Search::new(first.topology, first.routing, report).find(capacity),
-        None => Search::new(topology, routing, report).find(capacity),
+        Some(first) => Search::new((first.topology, first.routing), nodes, report).find(capacity),
+        None => Search::new((topology, routing), nodes, report).find(capacity),
     }
 }
 
@@ -121,18 +125,25 @@ struct Search<'a> {
     sources: Sources,
     targets: Targets,
     nodes: u32,
+    /// Whether no node is left out.
+    is_whole: bool,
     report: &'a Report<'a>,
     takes_turns: AtomicBool,
 }
 
 impl<'a> Search<'a> {
-    fn new(topology: &dyn Topology, routing: &'a dyn Routing, report: &'a Report<'a>) -> Self {
+    fn new(
+        (topology, routing): (&dyn Topology, &'a dyn Routing),
+        nodes: Option<&[NodeId]>,
+        report: &'a Report<'a>,
+    ) -> Self {
         Self {
             routing,
             wiring: Wiring::new(topology),
-            sources: Sources::of(topology, routing),
-            targets: Targets::new(topology, routing),
+            sources: Sources::of(topology, routing, nodes),
+            targets: Targets::new(topology, routing, nodes),
             nodes: topology.nodes(),
+            is_whole: nodes.is_none(),
             report,
             takes_turns: AtomicBool::new(false),
         }
@@ -183,7 +194,7 @@ impl<'a> Search<'a> {
 
     /// Returns one channel of each orbit with the number of channels in the orbit. Without symmetry, returns all.
     fn representatives(&self) -> Vec<(ChannelId, u64)> {
-        let Some(Symmetry { orbit, .. }) = self.routing.symmetry() else {
+        let Some(Symmetry { orbit, .. }) = self.routing.symmetry().filter(|_| self.is_whole) else {
             return self.wiring.between_routers().map(|(.., channel)| (channel, 1)).collect();
         };
         let mut orbits: Vec<Option<(ChannelId, u64)>> = Vec::new();

@@ -5,6 +5,7 @@ use units::{ChannelId, NodeId};
 use super::Search;
 use super::transportation::{Cell, Transportation, UNIT};
 use crate::loads::RelativeCapacity;
+use crate::walk::NONE;
 
 /// Groups of sources and targets, with the number of pairs of their nodes.
 pub(super) type Flows = Vec<(u32, u32, u32)>;
@@ -37,7 +38,8 @@ impl Pairs {
     pub fn new(search: &Search<'_>) -> Self {
         let list = |of_node: &[u32], groups: usize| {
             let mut lists = vec![Vec::new(); groups];
-            for (node, &group) in (0..search.nodes).map(NodeId).zip(of_node).rev() {
+            for (node, &group) in (0..search.nodes).map(NodeId).zip(of_node).rev().filter(|(_, group)| **group != NONE)
+            {
                 lists[group as usize].push(node);
             }
             lists
