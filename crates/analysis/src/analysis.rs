@@ -12,7 +12,7 @@ use units::{ChannelId, KeyError};
 use crate::credit_bound;
 use crate::design::{self, Design};
 use crate::effort;
-use crate::loads::{LoadsKind, capacity, class_of, loads_of, of_class};
+use crate::loads::{LoadsKind, loads_of};
 use crate::path_sample;
 use crate::router_memory::{self, BufferSpan, RouterMemory};
 use crate::upgrade::{self, Upgrades};
@@ -69,7 +69,7 @@ pub struct Analysis {
     pub exact: bool,
     /// Meaning of the loads.
     pub loads_kind: LoadsKind,
-    /// Omissions and assumptions of the readers of files, one sentence each.
+    /// Omissions and assumptions of the readers of files, and meanings of patterns that have several, one sentence each.
     pub notes: Vec<String>,
     /// Wall-clock time of the analysis, in seconds.
     pub wall_s: f64,
@@ -141,7 +141,7 @@ pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, Ke
     }
     let watch = ::system::Stopwatch::start();
     let (loads, loads_kind) = loads_of(system, progress)?;
-    let capacity = |channel| capacity(system, channel);
+    let capacity = |channel| system.capacity(channel);
     let bandwidth_bound = loads.throughput_bound(&capacity);
     let credits = credit_bound::of(system, &loads)?.filter(|credits| credits.load < bandwidth_bound);
     let binding = credits.as_ref().map_or_else(|| loads.binding_channels(&capacity), |found| found.channels.clone());
@@ -150,7 +150,7 @@ pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, Ke
     let describe = |&channel: &ChannelId| BindingChannel {
         id: channel.0,
         channel: channel_name(&*system.network.topology, numbering, channel),
-        class: names[usize::from(class_of(system, channel).0)].into(),
+        class: names[usize::from(system.network.plan.class_of(channel).0)].into(),
         load: loads.load[channel.index()],
     };
     let throughput_bound = credits.as_ref().map_or(bandwidth_bound, |credits| credits.load);
@@ -187,7 +187,7 @@ pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, Ke
 pub fn job_loads(system: &System) -> Result<Vec<Vec<f64>>, KeyError> {
     let of = |job: usize| {
         let (loads, _) = loads_of(&system.alone(job), &Progress::new())?;
-        Ok(relative(&loads, &|channel| capacity(system, channel)))
+        Ok(relative(&loads, &|channel| system.capacity(channel)))
     };
     (0..system.jobs.len()).map(of).collect()
 }
@@ -195,7 +195,7 @@ pub fn job_loads(system: &System) -> Result<Vec<Vec<f64>>, KeyError> {
 /// Returns the model of load imbalance. None unless valiant-group routing runs on a dragonfly.
 fn imbalance(system: &System) -> Option<Imbalance> {
     let groups = system.network.topology.views().groups?;
-    let capacity = of_class(system, ImbalanceModel::BINDING);
+    let capacity = system.capacities.of_class(ImbalanceModel::BINDING);
     let model = (system.network.routing.kind() == "valiant-group").then(|| ImbalanceModel::new(groups, capacity))?;
     Some(Imbalance { lower: model.lower, upper: model.upper, estimate: model.estimate })
 }
@@ -275,7 +275,7 @@ pub struct Check {
     pub router_memory: Vec<RouterMemory>,
     /// Warnings of misleading results.
     pub warnings: Vec<Warning>,
-    /// Omissions and assumptions of the readers of files, one sentence each.
+    /// Omissions and assumptions of the readers of files, and meanings of patterns that have several, one sentence each.
     pub notes: Vec<String>,
     /// Approximate memory of a run, in bytes.
     pub memory_bytes: u64,
@@ -435,8 +435,8 @@ fn at_saturation((load, bound): (f64, f64)) -> Warning {
     }
 }
 
-/// Returns the omissions and assumptions of the readers of files, one sentence each: of the topology, then of the jobs'
-/// traffic.
+/// Returns the omissions and assumptions of the readers of files, and the meanings of patterns that have several, one
+/// sentence each: of the topology, then of the jobs' traffic.
 pub fn notes(system: &System) -> Vec<String> {
     let mut notes = units::Notes::default();
     let jobs = system.jobs.iter().flat_map(|job| job.workload.demand().pattern.notes());

@@ -11,7 +11,6 @@ use routing::{ChannelLoads, TransitLoad, transit_loads};
 use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::{ChannelId, KeyError, KeyResult, RouterId};
 
-use crate::loads::{class_of, injection_of};
 use crate::router_memory::entered;
 use ::system::Job;
 use ::system::System;
@@ -101,7 +100,8 @@ impl<'a> Rates<'a> {
         let (plan, packet) = (&self.system.network.plan, self.system.network.packet);
         // Packets of one size leave the rest of the buffer unused.
         let usable = if self.one_size { f64::from(depth / packet) } else { f64::from(depth) / f64::from(packet) };
-        usable * plan.serialization(injection_of(self.system, class), packet) as f64 / ticks.max(1) as f64
+        usable * plan.serialization(self.system.network.topology.injection_beside(class), packet) as f64
+            / ticks.max(1) as f64
     }
 
     /// Whether one class of virtual channels of a class of channels covers the longest round trip, whatever router and
@@ -114,7 +114,7 @@ impl<'a> Rates<'a> {
         });
         let longest = |set| outs.clone().map(|out| plan.credit_round_trip(class, set, out)).max();
         let full = plan.serialization(class, self.system.network.packet);
-        let injection = injection_of(self.system, class);
+        let injection = self.system.network.topology.injection_beside(class);
         let bandwidth = plan.serialization(injection, self.system.network.packet) as f64 / full as f64;
         let mut sets = entered(self.system, class).into_iter();
         self.system.network.topology.is_ejection(class)
@@ -168,7 +168,7 @@ impl<'a> Rates<'a> {
     /// Returns the channels that carry traffic, with their classes and loads.
     fn loaded(&self, loads: &ChannelLoads) -> impl Iterator<Item = (ChannelId, ChannelClass, f64)> {
         let loaded = (0..).map(ChannelId).zip(loads.load.clone()).filter(|&(_, load)| load > 0.0);
-        loaded.map(|(channel, load)| (channel, class_of(self.system, channel), load))
+        loaded.map(|(channel, load)| (channel, self.system.network.plan.class_of(channel), load))
     }
 
     /// Returns the bounds of channels between nodes and routers, with all virtual channels of a channel together.
@@ -195,7 +195,8 @@ impl<'a> Rates<'a> {
         let mut buffers: BTreeMap<(u32, u8, u32), (f64, u64, u32)> = BTreeMap::new();
         for transit in transits {
             let crosspoint = if plan.has_credits_by_crosspoint() { transit.output.0 } else { 0 };
-            let [class, out] = [transit.input, transit.output].map(|channel| class_of(self.system, channel));
+            let [class, out] =
+                [transit.input, transit.output].map(|channel| self.system.network.plan.class_of(channel));
             let held = plan.credit_round_trip(class, self.set_behind(transit.input), out);
             let key = (transit.input.0, transit.vc_class.0, crosspoint);
             let (load, round_trip, outputs) = buffers.entry(key).or_insert((0.0, u64::MAX, 0));
@@ -204,7 +205,7 @@ impl<'a> Rates<'a> {
             *outputs += 1;
         }
         let bound = |((input, _, _), (load, round_trip, outputs)): ((u32, u8, u32), (f64, u64, u32))| {
-            let into = (class_of(self.system, ChannelId(input)), self.set_behind(ChannelId(input)));
+            let into = (self.system.network.plan.class_of(ChannelId(input)), self.set_behind(ChannelId(input)));
             let early = outputs > 1 && plan.returns_credits_early();
             let held = if early { plan.least_credit_round_trip(into.0, into.1) } else { round_trip };
             (ChannelId(input), self.of_class(into, self.of_any_size(into, held)) / load)

@@ -15,7 +15,6 @@ use engine::{Owner, Stream};
 use routing::{PathOption, Probe};
 use units::{ChannelId, NodeId};
 
-use crate::loads::capacity;
 use crate::path_sample::{Way, follow};
 use ::system::System;
 
@@ -60,7 +59,7 @@ pub(crate) fn mean_routers(system: &System, seed: u64, followed: &Followed<'_>) 
         return sum / all;
     }
     // Time that a channel needs, relative to the time of the busiest node.
-    let times = |channel: ChannelId| loads[channel.index()] / all * spread / capacity(system, channel);
+    let times = |channel: ChannelId| loads[channel.index()] / all * spread / system.capacity(channel);
     let (mut direct, mut detour) = (Stream::new(seed, Owner::Node(0)), Stream::new(seed, Owner::Node(1)));
     let mut more = 0.0;
     // Mean queue in packets of the largest size, in which thresholds are counted.

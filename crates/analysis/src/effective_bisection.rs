@@ -15,7 +15,6 @@ use routing::{PairPaths, PathFollower, RoutingContractError};
 use serde::Serialize;
 use units::{ChannelId, Draw, KeyError, NodeId, shuffle};
 
-use crate::loads::capacity;
 use crate::worst::routing_of;
 use ::system::{Progress, System};
 
@@ -59,7 +58,7 @@ pub fn effective_bisection(
     }
     let paths = PairPaths::new(topology, &*routing);
     let channels = system.network.plan.channels().ports();
-    let capacities: Vec<f64> = (0..channels).map(|channel| capacity(system, ChannelId(channel))).collect();
+    let capacities: Vec<f64> = (0..channels).map(|channel| system.capacity(ChannelId(channel))).collect();
     let done = AtomicU32::new(0);
     let follow = |follower: &mut PathFollower<'_>, number: u32| {
         if !progress.analyzed(f64::from(done.load(Ordering::Relaxed)) / f64::from(pairings)) {

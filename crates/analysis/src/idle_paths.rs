@@ -4,7 +4,6 @@ use routing::{ChannelLoads, Demand, Routing, RoutingSpec, demand_loads};
 use topology::{ChannelSource, Endpoint};
 use units::{ChannelId, KeyError, KeyResult};
 
-use crate::loads::capacity;
 use ::system::System;
 
 /// Largest product of routers and channels for which the paths of all pairs are followed: about an eighth of a second,
@@ -46,7 +45,7 @@ pub(crate) fn of(system: &System) -> Result<Option<IdlePaths>, KeyError> {
     let spread = uniform_loads(system, &*spread.for_paths().build(topology).under("routing")?)?;
     let used = || between.iter().filter(|channel| spread.load[channel.index()] > 0.0);
     let idle = used().filter(|channel| fixed.load[channel.index()] == 0.0).count();
-    let bound = |loads: &ChannelLoads| loads.throughput_bound(&|channel| capacity(system, channel));
+    let bound = |loads: &ChannelLoads| loads.throughput_bound(&|channel| system.capacity(channel));
     Ok((idle > 0).then(|| IdlePaths { idle, of: used().count(), bounds: (bound(&fixed), bound(&spread)) }))
 }
 

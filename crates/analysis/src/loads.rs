@@ -7,7 +7,6 @@ use routing::islands::routing_of;
 use routing::trees::TreeVolumes;
 use routing::{ChannelLoads, Joins, MulticastTraffic, Routing, demand_loads, multicast_loads, network_loads};
 use serde::Serialize;
-use topology::ChannelClass;
 use units::{ChannelId, KeyError, KeyResult, NodeId};
 
 use ::network::traffic::Runs;
@@ -185,7 +184,7 @@ fn loads_by_network(system: &System, progress: &Progress) -> Result<ChannelLoads
 
 /// Returns the mixture of two loads whose most used channel is used least.
 fn best_mixture(system: &System, one: &ChannelLoads, other: &ChannelLoads) -> ChannelLoads {
-    let channels = (0..one.load.len() as u32).map(|channel| capacity(system, ChannelId(channel)));
+    let channels = (0..one.load.len() as u32).map(|channel| system.capacity(ChannelId(channel)));
     let capacities: Vec<f64> = channels.collect();
     let mixed = |part: f64, (one, other): (&f64, &f64)| part * one + (1.0 - part) * other;
     let most = |part: f64| {
@@ -201,26 +200,4 @@ fn best_mixture(system: &System, one: &ChannelLoads, other: &ChannelLoads) -> Ch
     let part = f64::midpoint(low, high);
     let best = [0.0, 1.0].into_iter().fold(part, |best, end| if most(end) <= most(best) { end } else { best });
     ChannelLoads { load: one.load.iter().zip(&other.load).map(|loads| mixed(best, loads)).collect() }
-}
-
-pub(crate) fn class_of(system: &System, channel: ChannelId) -> ChannelClass {
-    system.network.plan.class_of(channel)
-}
-
-/// Returns the class of the injection links of the network that a class of channels belongs to.
-pub(crate) fn injection_of(system: &System, class: ChannelClass) -> ChannelClass {
-    let networks = system.network.topology.views().networks;
-    networks.map_or(ChannelClass::INJECTION, |own| own.first_class(own.part_of_class(class)))
-}
-
-/// Returns a channel's bandwidth as a multiple of that of an injection link of its network.
-pub(crate) fn capacity(system: &System, channel: ChannelId) -> f64 {
-    of_class(system, class_of(system, channel))
-}
-
-/// Returns the bandwidth of a class of channels as a multiple of that of an injection link of its network.
-pub(crate) fn of_class(system: &System, class: ChannelClass) -> f64 {
-    let packet = system.network.packet;
-    let time = |class| system.network.plan.serialization(class, packet) as f64;
-    time(injection_of(system, class)) / time(class)
 }

@@ -11,7 +11,7 @@ use topology::ChannelSource;
 use units::{ChannelId, NodeId};
 
 use crate::credit_bound;
-use crate::loads::{capacity, loads_of};
+use crate::loads::loads_of;
 use ::network::Feature;
 use ::system::Job;
 use ::system::Progress;
@@ -88,7 +88,7 @@ fn demands(system: &System, loads: &[(ChannelLoads, f64)]) -> Vec<f64> {
     let of = |channel: usize| {
         let own = system.jobs.iter().zip(loads).map(|(job, (own, _))| job.workload.demand().load * own.load[channel]);
         let all: f64 = own.sum();
-        if all > 0.0 { all / capacity(system, ChannelId(channel as u32)) } else { 0.0 }
+        if all > 0.0 { all / system.capacity(ChannelId(channel as u32)) } else { 0.0 }
     };
     (0..channels).map(of).collect()
 }

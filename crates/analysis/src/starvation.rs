@@ -13,7 +13,7 @@ use topology::ChannelSource;
 use units::{ChannelId, KeyError};
 
 use crate::credit_bound::{is_followed, transits};
-use crate::loads::{capacity, loads};
+use crate::loads::loads;
 use ::system::Job;
 use ::system::System;
 
@@ -53,14 +53,14 @@ pub(crate) fn least_share(system: &System) -> Result<Option<LeastShare>, KeyErro
     }
     let offered = system.load();
     let load = loads(system)?.load;
-    let demand = |channel: ChannelId| load[channel.index()] * offered / capacity(system, channel);
+    let demand = |channel: ChannelId| load[channel.index()] * offered / system.capacity(channel);
     let channels = (0..load.len() as u32).map(ChannelId).filter(|channel| load[channel.index()] > 0.0);
     let Some(full) = channels.max_by(|&a, &b| demand(a).total_cmp(&demand(b)).then(b.cmp(&a))) else { return Ok(None) };
     let equal = 1.0 / demand(full);
     let followed = if equal < 1.0 { transits(system)? } else { None };
     let Some(transits) = followed else { return Ok(None) };
     let tree = Tree { load: &load, offered, into: into(&transits) };
-    let (share, at) = tree.least(full, capacity(system, full));
+    let (share, at) = tree.least(full, system.capacity(full));
     if share >= STARVED * equal {
         return Ok(None);
     }

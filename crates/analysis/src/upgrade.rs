@@ -15,7 +15,6 @@ use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::ChannelId;
 
 use crate::design::class_name;
-use crate::loads::{capacity, class_of};
 use ::system::System;
 
 /// Largest relative difference of bounds that count as equal.
@@ -111,7 +110,7 @@ fn cables(system: &System, loads: &ChannelLoads) -> Vec<Cable> {
     let (topology, channels) = (&*system.network.topology, system.network.plan.channels());
     let utilisation = |channel: ChannelId| {
         let load = loads.load[channel.index()];
-        if load > 0.0 { load / capacity(system, channel) } else { 0.0 }
+        if load > 0.0 { load / system.capacity(channel) } else { 0.0 }
     };
     let of = |channel: ChannelId| {
         let ChannelSource::Router(router, port) = channels.source(channel) else { return None };
@@ -123,13 +122,13 @@ fn cables(system: &System, loads: &ChannelLoads) -> Vec<Cable> {
         if !is_lower {
             return None;
         }
-        let own = class_of(system, channel);
+        let own = system.network.plan.class_of(channel);
         let Some(back) = back else {
             let plane = topology.plane_of(router);
             let classes = (topology.injection_class(plane), topology.ejection_class(plane));
             return Some(Cable { channel, classes, utilisation: utilisation(channel) });
         };
-        let far = class_of(system, back);
+        let far = system.network.plan.class_of(back);
         let fuller = if utilisation(back) > utilisation(channel) { back } else { channel };
         let classes = (own.min(far), own.max(far));
         Some(Cable { channel: fuller, classes, utilisation: utilisation(fuller) })

@@ -6,7 +6,6 @@ use routing::{Routing, WorstPermutationError, channel_name, worst_permutation};
 use serde::Serialize;
 use units::{KeyError, NodeId};
 
-use crate::loads::{capacity, class_of};
 use ::network::Feature;
 use ::system::{Progress, System, model};
 
@@ -43,17 +42,17 @@ pub fn worst_case(system: &System, progress: &Progress) -> Result<WorstCase, Key
     let network = &system.network;
     let routing = routing_of(system)?;
     let report = |part| progress.analyzed(part);
-    let found = worst_permutation(&*network.topology, &*routing, None, &|channel| capacity(system, channel), &report);
+    let found = worst_permutation(&*network.topology, &*routing, None, &|channel| system.capacity(channel), &report);
     let found = found.map_err(|error: WorstPermutationError| KeyError::new("routing", error.to_string()))?;
     let names = network.topology.class_names();
     let numbering = network.plan.channels();
-    let utilisation = found.channel.map_or(0.0, |channel| found.load / capacity(system, channel));
+    let utilisation = found.channel.map_or(0.0, |channel| found.load / system.capacity(channel));
     Ok(WorstCase {
         routing: routing.kind().to_owned(),
         exact: !network.routing.adaptive() && !found.takes_turns,
         throughput_bound: 1.0 / utilisation.max(1.0),
         channel: found.channel.map(|channel| channel_name(&*network.topology, numbering, channel)),
-        class: found.channel.map(|channel| names[usize::from(class_of(system, channel).0)].to_owned()),
+        class: found.channel.map(|channel| names[usize::from(system.network.plan.class_of(channel).0)].to_owned()),
         load: found.load,
         senders: (0..).map(NodeId).zip(&found.to).filter(|(node, to)| node != *to).count() as u32,
         to: found.to,

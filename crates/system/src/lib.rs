@@ -4,6 +4,7 @@
 mod allocation;
 mod build_cache;
 mod cables;
+mod capacity;
 mod clock;
 mod floor;
 mod groups;
@@ -22,6 +23,7 @@ mod workloads;
 
 pub use build_cache::{BuildCache, GivenPrograms};
 pub use cables::{WithDelays, each_cable, with_delays};
+pub use capacity::Capacities;
 pub use clock::Stopwatch;
 pub use floor::Floor;
 pub use job::Job;

@@ -7,10 +7,11 @@ use fabric::catalogue::HeadOfLine;
 use fabric::{FabricSpec, LinkParameters, Plan, ReceiveBufferSpec};
 use routing::{DependencyCycle, Routing, RoutingContractError};
 use topology::{ChannelClass, Topology};
-use units::{Bytes, KeyError, KeyResult, NodeId, Time};
+use units::{Bytes, ChannelId, KeyError, KeyResult, NodeId, Time};
 
 use crate::build_cache::BuildCache;
 use crate::cables;
+use crate::capacity::Capacities;
 use crate::groups::{Demand, JobGroups, senders};
 use crate::job::{self, Job, JobBuilder};
 use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
@@ -37,6 +38,8 @@ pub struct System {
     pub model: Arc<dyn NetworkModel>,
     /// Network of the point.
     pub network: Network,
+    /// Bandwidths of the classes of channels.
+    pub capacities: Capacities,
     /// Jobs on the network: at least one.
     pub jobs: Vec<Job>,
 }
@@ -149,13 +152,20 @@ impl System {
             Ok(job.finish(network.plan.tick(), first, part))
         };
         let jobs = jobs.into_iter().map(finish).collect::<Result<_, KeyError>>()?;
-        let system = Self { spec: spec.clone(), delays_of_lengths, model: Arc::clone(model), network, jobs };
+        let capacities = Capacities::new(&spec.link, &*network.topology, Bytes(u64::from(packet)));
+        let (spec, model) = (spec.clone(), Arc::clone(model));
+        let system = Self { spec, delays_of_lengths, model, network, capacities, jobs };
         system.check_clock()?;
         system.check_series()?;
         system.check_timeline()?;
         system.check_messages()?;
         system.check_numbers()?;
         Ok(system)
+    }
+
+    /// Returns a channel's bandwidth as a multiple of an injection link's.
+    pub fn capacity(&self, channel: ChannelId) -> f64 {
+        self.capacities.of_class(self.network.plan.class_of(channel))
     }
 
     /// Returns the packet classes that tell the packets and acknowledgements of the jobs apart.

@@ -173,6 +173,11 @@ impl dyn Topology + '_ {
         self.views().networks.map_or(0, |own| own.part_of_class(class))
     }
 
+    /// Returns the class of the channels from nodes in the network that a class of channels belongs to.
+    pub fn injection_beside(&self, class: ChannelClass) -> ChannelClass {
+        self.views().networks.map_or(ChannelClass::INJECTION, |own| own.first_class(own.part_of_class(class)))
+    }
+
     /// Returns whether channels of a class lead to nodes.
     pub fn is_ejection(&self, class: ChannelClass) -> bool {
         self.part_of_class(class) == Some(ChannelClass::EJECTION)
