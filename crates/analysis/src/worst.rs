@@ -63,12 +63,16 @@ pub fn worst_case(system: &System, progress: &Progress) -> Result<WorstCase, Key
 /// between direct paths and detours, that of direct paths.
 ///
 /// # Errors
-/// If the network has no channels.
+/// If the network has no channels, or if there are several networks.
 pub(crate) fn routing_of(system: &System) -> Result<Arc<dyn Routing>, KeyError> {
     let network = &system.network;
     if !network.has(Feature::Routes) {
         let key = if network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
         return Err(KeyError::new(key, model::NO_CHANNELS));
+    }
+    if network.networks() > 1 {
+        let message = "worst permutations and random pairs are of one network: analyze a file that has one";
+        return Err(KeyError::new("network", message));
     }
     Ok(Arc::clone(network.routing.options().first().unwrap_or(&network.routing)))
 }

@@ -1,4 +1,4 @@
-//! Cache of topologies and routings that points share, and registry of programs that no file can express.
+//! Cache of topologies, routings and worst permutations that points share, and registry of programs that no file can express.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,30 +10,35 @@ use routing::algorithms::networks::NetworksRouting;
 use routing::{Routing, RoutingSpec};
 use topology::families::networks::Part;
 use topology::{NetworkSpec, Topology};
-use units::{KeyError, KeyResult};
+use units::{KeyError, KeyResult, NodeId};
 
+use crate::capacity::Capacities;
 use crate::networks;
 use ::experiment::{ExperimentSpec, JoinedNetworkSpec};
 use ::network::{Feature, NetworkModel};
 
-/// Number of topologies and of routings that are kept. A sweep mostly returns to recent ones, and large ones take
+/// Number of values of each kind that are kept. A sweep mostly returns to recent ones, and large ones take
 /// memory.
 const KEPT: usize = 8;
 
 /// Programs made by the process that no file can express, by name.
 pub type GivenPrograms = BTreeMap<String, Arc<dyn Programs>>;
 
-/// Topologies and routings used most recently. Clones share them.
+/// Topologies, routings and worst permutations used most recently. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct BuildCache {
     topologies: Arc<Cache<NetworkSpec, Arc<dyn Topology>>>,
     routings: Arc<Cache<Pair, Arc<dyn Routing>>>,
+    worst: Arc<Cache<Among, Arc<[NodeId]>>>,
     /// Programs that `ProgramSpec::CalledBack` names.
     pub programs: Arc<GivenPrograms>,
 }
 
 /// Topology, and the routing on it if the experiment sets one.
 type Pair = (NetworkSpec, Option<RoutingSpec>);
+
+/// Topology with the bandwidths of its channels, and the nodes that send. `None`: all nodes.
+pub(crate) type Among = (NetworkSpec, Capacities, Option<Vec<NodeId>>);
 
 impl BuildCache {
     /// Returns the topology of a point. Relative paths in it start from `base`, which is equal for all points.
@@ -79,6 +84,15 @@ impl BuildCache {
         };
         let all = spec.networks.iter().zip(joined.parts()).map(of).collect::<Result<_, _>>()?;
         Ok(Arc::new(NetworksRouting::new(joined, all)?))
+    }
+
+    /// Returns, by node, the partner in the worst permutation of some nodes. `search` finds it.
+    pub(crate) fn worst(
+        &self,
+        among: &Among,
+        search: impl FnOnce() -> Result<Arc<[NodeId]>, KeyError>,
+    ) -> Result<Arc<[NodeId]>, KeyError> {
+        self.worst.get_or_build(among, search)
     }
 }
 

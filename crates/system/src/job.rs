@@ -71,28 +71,29 @@ pub fn job_builders(
     (base, parts): (&Path, &BuildCache),
     offload_limits: &[OffloadLimits],
 ) -> Result<Vec<JobBuilder>, KeyError> {
-    let programs = &*parts.programs;
     let (none, of_job) = (OffloadLimits::new(), |job: usize| offload_limits.get(job));
     let packet = match network_model.has(Feature::Packets) {
         true => fabric::packet_size(spec.link.of_class("injection").0),
         false => Bytes(model::WHOLE),
     };
+    let whole = BuildContext {
+        topology,
+        network: &spec.topology,
+        link: &spec.link,
+        model: network_model,
+        place: &spec.placement,
+        nodes: None,
+        nic: &spec.nic,
+        node: &spec.node,
+        packet,
+        seed: spec.seed,
+        base,
+        parts,
+        offload_limits: of_job(0).unwrap_or(&none),
+        overflow: spec.in_switch.overflow,
+    };
     if let Some(workload) = &spec.workload {
-        let context = BuildContext {
-            topology,
-            model: network_model,
-            place: &spec.placement,
-            nodes: None,
-            nic: &spec.nic,
-            node: &spec.node,
-            packet,
-            seed: spec.seed,
-            base,
-            programs,
-            offload_limits: of_job(0).unwrap_or(&none),
-            overflow: spec.in_switch.overflow,
-        };
-        let built = workloads::build(workload, &context)?;
+        let built = workloads::build(workload, &whole)?;
         let (pacer, workload) = (pacer_of(workload, &*built)?, built);
         let (name, seed) = (String::new(), spec.seed);
         return Ok(vec![JobBuilder { name, workload, start: Time(0), end: None, background: false, seed, pacer }]);
@@ -110,21 +111,8 @@ pub fn job_builders(
         let (nodes, place) = allocator.next(job).map_err(at)?;
         // Each job has separate streams at a node. The first job has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let (nic, node, nodes) = (&spec.nic, &spec.node, nodes.as_deref());
-        let context = BuildContext {
-            topology,
-            model: network_model,
-            place: &place,
-            nodes,
-            nic,
-            node,
-            packet,
-            seed,
-            base,
-            programs,
-            offload_limits: of_job(number).unwrap_or(&none),
-            overflow: spec.in_switch.overflow,
-        };
+        let (nodes, offload_limits) = (nodes.as_deref(), of_job(number).unwrap_or(&none));
+        let context = BuildContext { place: &place, nodes, seed, offload_limits, ..whole };
         let workload = workloads::build(&job.workload, &context).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();

@@ -41,7 +41,7 @@ pub enum PatternSpec {
     Neighbor {},
     /// Task s sends to task s + `offset`, or to the corresponding task of the group that is a number of groups further.
     Shift(shift::ShiftSpec),
-    /// Each task sends to random tasks of the group that is `offset` groups further.
+    /// Each task sends to random tasks of the group `offset` groups further, or else as the worst permutation says.
     Adversarial(adversarial::AdversarialSpec),
     /// Each message goes to one of the task's neighbours in a periodic grid of tasks.
     Exchange(exchange::ExchangePatternSpec),
@@ -71,12 +71,17 @@ impl PatternSpec {
             Self::Tornado {} => Arc::new(tornado::build(shape)?),
             Self::Neighbor {} => Arc::new(neighbor::build(shape)?),
             Self::Shift(spec) => Arc::new(shift::build(spec, shape)?),
-            Self::Adversarial(spec) => Arc::new(adversarial::Adversarial::new(spec, shape)?),
+            Self::Adversarial(spec) => adversarial::build(spec, shape)?,
             Self::Exchange(spec) => Arc::new(exchange::Exchange::new(spec, tasks)?),
             Self::RandomPermutation {} => Arc::new(random_permutation::build(tasks, seed)?),
             Self::Hotspot(spec) => Arc::new(hotspot::Hotspot::new(spec, tasks)?),
             Self::Matrix(spec) => Arc::new(matrix::Matrix::read(spec, tasks, base)?),
         })
+    }
+
+    /// Returns whether the pattern needs `Shape::worst`.
+    pub fn needs_worst(&self, shape: &Shape) -> bool {
+        matches!(self, Self::Adversarial(_)) && adversarial::needs_worst(shape)
     }
 
     /// Returns the pattern's name, as the experiment file writes it.

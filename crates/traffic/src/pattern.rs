@@ -20,7 +20,8 @@ pub trait Pattern: Debug + Send + Sync {
     fn distribution(&self, src: TaskId) -> Vec<(TaskId, f64)> {
         self.shares(src).list()
     }
-    /// Returns the omissions of the reader of the pattern's file, one sentence each.
+    /// Returns the omissions of the reader of the pattern's file, and the meaning of a pattern that has several, one
+    /// sentence each.
     fn notes(&self) -> &[String] {
         &[]
     }

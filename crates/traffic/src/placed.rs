@@ -66,7 +66,8 @@ impl PlacedPattern {
         self.pattern.kind()
     }
 
-    /// Returns the omissions and assumptions of the readers of files, one sentence each.
+    /// Returns the omissions and assumptions of the readers of files, and the meaning of a pattern that has several, one
+    /// sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

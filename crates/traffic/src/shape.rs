@@ -1,7 +1,9 @@
 //! Properties of a machine that patterns depend on: number of tasks, grid and groups.
 
-use topology::Topology;
-use units::NodeId;
+use std::sync::Arc;
+
+use topology::{Topology, View};
+use units::{NodeId, TaskId};
 
 /// Tasks of a workload on a machine under the contiguous placement: with k tasks per node, task i is on node `i / k`.
 /// Patterns are over tasks; a placement decides on which nodes they actually run.
@@ -13,8 +15,12 @@ pub struct Shape {
     pub grid: Option<Vec<u32>>,
     /// Number of groups, if the machine consists of equal groups. The tasks of a group are numbered consecutively.
     pub groups: Option<u32>,
-    /// Number of routers that have nodes, if all of these have equally many, numbered consecutively.
+    /// Number of routers that have nodes, on a HyperX or a tree, if all of these have equally many, numbered
+    /// consecutively.
     pub routers: Option<u32>,
+    /// By task, the task to which it sends in the permutation that loads a channel most, if a pattern needs it
+    /// (`PatternSpec::needs_worst`). A task that names itself does not send.
+    pub worst: Option<Arc<[TaskId]>>,
 }
 
 impl Shape {
@@ -35,7 +41,8 @@ impl Shape {
             tasks: topology.nodes(),
             grid: views.grid.map(|grid| grid.dims().to_vec()),
             groups: views.node_groups,
-            routers: routers(topology),
+            routers: if views.cliques.is_some() || views.has(Some(View::Levels)) { routers(topology) } else { None },
+            worst: None,
         }
     }
 

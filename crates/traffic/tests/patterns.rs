@@ -138,7 +138,7 @@ fn transpose_exchanges_the_coordinates_of_a_square() {
 }
 
 #[test]
-fn adversarial_traffic_has_a_meaning_on_every_topology() {
+fn adversarial_traffic_has_the_blocks_of_its_family() {
     // Would catch blocks of another size than the routers' nodes, groups of a dragonfly+ that are not seen, and a grid
     // whose routers send to the next.
     let network = |shorthand: &str| shorthand.parse::<NetworkSpec>().unwrap().build(Path::new("")).unwrap();
@@ -147,7 +147,6 @@ fn adversarial_traffic_has_a_meaning_on_every_topology() {
     for (shorthand, offset, block, target) in [
         ("hyperx:4x4,nodes_per_router=4", 1, 4, 4),
         ("hyperx:4x4,nodes_per_router=4", -2, 4, 56),
-        ("slim-fly:q=5", 1, 4, 4),
         ("dragonfly-plus:leaves=4,spines=2,groups=5", 1, 8, 8),
         ("dragonfly:h=2", 3, 8, 24),
         ("fat-tree:k=4,n=2", 1, 4, 4),
@@ -165,12 +164,42 @@ fn adversarial_traffic_has_a_meaning_on_every_topology() {
     for (topology, offset, key) in [
         (&uneven as &dyn Topology, 1, "kind"),
         (&switch(4), 1, "kind"),
-        (&*network("slim-fly:q=5"), 50, "offset"),
+        (&*network("hyperx:4x4"), 16, "offset"),
+        (&*network("slim-fly:q=5"), 2, "offset"),
         (&torus(&[8], 1), 2, "offset"),
     ] {
         let error = build(&spec(offset), topology).unwrap_err();
         assert_eq!(error.key, key, "{error}");
     }
+}
+
+#[test]
+fn adversarial_traffic_is_the_worst_permutation_elsewhere() {
+    // Would catch a family that loses its pattern, and one that keeps routers as blocks, whatever its wires.
+    let network = |shorthand: &str| shorthand.parse::<NetworkSpec>().unwrap().build(Path::new("")).unwrap();
+    let spec = PatternSpec::Adversarial(AdversarialSpec { offset: 1 });
+    for (shorthand, needs) in [
+        ("hyperx:4x4", false),
+        ("xgft:m=4x4x2,w=1x2x2", false),
+        ("leaf-spine:leaves=4,spines=2,nodes_per_leaf=4", false),
+        ("dragonfly:h=2", false),
+        ("dragonfly-plus:leaves=4,spines=2,groups=5", false),
+        ("mesh:8x5", false),
+        // No dimension has a way around.
+        ("torus:2x2x2", true),
+        ("slim-fly:q=5", true),
+        ("polarfly:q=3", true),
+        ("jellyfish:routers=8,degree=3,nodes_per_router=2", true),
+        ("single-switch:4", true),
+    ] {
+        let shape = Shape::of(&*network(shorthand));
+        assert_eq!(spec.needs_worst(&shape), needs, "{shorthand}");
+        assert!(!PatternSpec::default().needs_worst(&shape));
+    }
+    let worst = Some([2, 0, 1, 3].map(TaskId).into_iter().collect());
+    let pattern = spec.build(&Shape { worst, ..Shape::of(&switch(4)) }, 1, Path::new("")).unwrap();
+    assert_eq!(pattern.distribution(TaskId(1)), [(TaskId(0), 1.0)]);
+    assert!(!pattern.sends(TaskId(3)) && pattern.notes().len() == 1);
 }
 
 #[test]

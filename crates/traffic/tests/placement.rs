@@ -229,7 +229,7 @@ fn many_tasks_on_a_node_cost_a_step_each() {
     (0..1000).for_each(|_| assert_eq!(nodes.destination(NodeId(7), &mut Bits(1)), NodeId(0)));
     // Only the last task of a node sends to another, and each draw finds it.
     assert_eq!(counted.draws.load(Relaxed), 1000);
-    let shape = Shape { tasks: COUNTED, grid: None, groups: Some(4), routers: None };
+    let shape = Shape { tasks: COUNTED, grid: None, groups: Some(4), routers: None, worst: None };
     for spec in ["\"uniform\"", r#"{"kind": "hotspot", "nodes": [3, 40]}"#, r#"{"kind": "adversarial", "offset": 1}"#] {
         let spec: PatternSpec = serde_json::from_str(spec).unwrap();
         let tasks = spec.build(&shape, 1, Path::new(".")).unwrap();

@@ -16,6 +16,7 @@ use traffic::patterns::matrix::Matrix;
 use traffic::{Pattern, PatternSpec, PlacedPattern, Placement, Shape};
 use units::{Bytes, KeyError, KeyResult, NodeId, TaskId, Time, counted};
 
+use super::adversary;
 use super::application::{SetLoads, allocation, application_flows, computation};
 use super::build_context::BuildContext;
 use super::exchange::Exchange;
@@ -62,11 +63,14 @@ pub(crate) fn build(spec: &WorkloadSpec, context: &BuildContext<'_>) -> Result<A
 }
 
 fn traffic(spec: &TrafficSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
-    let (shape, placement) = context.place(None, true)?;
+    let (mut shape, placement) = context.place(None, true)?;
     let packet = packet_size(spec.packet_size, context)?;
     let message = spec.message_size.map_or(Ok(packet), |size| check_size("message_size", size))?;
     let packets = Packets { message: u64::from(message), packet };
     spec.injection.check(spec.load).at_key("workload.load")?;
+    if spec.pattern.needs_worst(&shape) {
+        shape.worst = Some(adversary::targets(&placement, packet, context).under("workload.pattern")?);
+    }
     let pattern = spec.pattern.build(&shape, context.seed, context.base).under("workload.pattern")?;
     let pattern = Arc::new(PlacedPattern::new(pattern, &placement, false));
     check_crosses(&pattern, context)?;
@@ -329,7 +333,7 @@ fn called_back(
     (node_of, backend): (&[u32], Option<CollectiveBackend>),
     context: &BuildContext<'_>,
 ) -> Result<Arc<dyn Programs>, KeyError> {
-    let programs = context.programs.get(&spec.name).ok_or_else(|| spec.absent())?;
+    let programs = context.parts.programs.get(&spec.name).ok_or_else(|| spec.absent())?;
     check_room(programs.ranks(), node_of.len() as u32).at_key("name")?;
     let by_messages = context.overflow == Overflow::Software;
     let place = CalledPlace { node_of, backend, by_messages, offload_limits: context.offload_limits };

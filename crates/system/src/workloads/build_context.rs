@@ -8,17 +8,20 @@ use mapping::strategies::StrategyName;
 use mapping::{HostLimits, HostTable, Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
 use mpi::communicator::OffloadLimits;
 use tasks::TaskGraph;
-use topology::Topology;
+use topology::{NetworkSpec, Topology};
 use traffic::{Placement, PlacementSpec, Shape};
 use units::{Bytes, KeyError, KeyResult, NodeId, input};
 
-use crate::build_cache::GivenPrograms;
-use ::experiment::{HostsSpec, MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
+use crate::build_cache::BuildCache;
+use ::experiment::{HostsSpec, LinkSpec, MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
 use ::network::NetworkModel;
 
 /// Context in which a workload is built.
 pub(crate) struct BuildContext<'a> {
     pub topology: &'a Arc<dyn Topology>,
+    /// Specification of the topology.
+    pub network: &'a NetworkSpec,
+    pub link: &'a LinkSpec,
     pub model: &'a dyn NetworkModel,
     pub place: &'a PlaceSpec,
     /// Nodes of the job, in order. None if it has all nodes.
@@ -31,8 +34,8 @@ pub(crate) struct BuildContext<'a> {
     pub seed: u64,
     /// Folder from which relative paths start.
     pub base: &'a Path,
-    /// Programs that no file can express.
-    pub programs: &'a GivenPrograms,
+    /// Parts that points share, and programs that no file can express.
+    pub parts: &'a BuildCache,
     /// Groups that routers have no room for.
     pub offload_limits: &'a OffloadLimits,
     /// Treatment of operations that routers have no room for.
@@ -122,7 +125,7 @@ impl BuildContext<'_> {
     fn shape(&self, tasks: u32) -> Shape {
         match self.nodes {
             None => Shape { tasks, ..Shape::of(&**self.topology) },
-            Some(_) => Shape { tasks, grid: None, groups: None, routers: None },
+            Some(_) => Shape { tasks, grid: None, groups: None, routers: None, worst: None },
         }
     }
 

@@ -4,6 +4,7 @@
 //! [`WorkloadRun`], the state of one run. A run makes the traffic of each partition. It decides at fixed simulated
 //! times, from sums over all partitions, so that its decisions cannot depend on threads.
 
+mod adversary;
 pub(crate) mod application;
 mod build;
 mod build_context;

@@ -9,6 +9,7 @@ use crate::{Pattern, Shares};
 pub struct Permutation {
     kind: &'static str,
     to: Vec<u32>,
+    notes: Vec<String>,
 }
 
 impl Permutation {
@@ -23,7 +24,13 @@ impl Permutation {
             let message = format!("`{kind}` on {tasks} makes every task its own destination, so that none sends");
             return Err(KeyError::new("kind", message));
         }
-        Ok(Self { kind, to })
+        Ok(Self { kind, to, notes: Vec::new() })
+    }
+
+    /// Adds a note on the meaning of the pattern.
+    pub(crate) fn with_note(mut self, note: String) -> Self {
+        self.notes.push(note);
+        self
     }
 
     /// Returns the destination of a task.
@@ -35,6 +42,10 @@ impl Permutation {
 impl Pattern for Permutation {
     fn kind(&self) -> &'static str {
         self.kind
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     fn sends(&self, src: TaskId) -> bool {
