@@ -34,6 +34,7 @@ mod legs;
 mod tests;
 mod trees;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use topology::{ChannelSource, Channels, Endpoint, Topology};
@@ -46,6 +47,7 @@ use crate::walk::{RoutingContractError, Wiring};
 use follow::{add_destinations, add_representatives, check_destinations, destinations, spread};
 pub use graph::Stops;
 use graph::{DependencyGraph, NEVER};
+use trees::IslandTrees;
 
 /// Largest number of pairs of routers and destinations that are all followed: about a quarter of a second.
 const EXHAUSTIVE: u64 = 1 << 20;
@@ -103,8 +105,7 @@ pub fn dependency_cycle(
 }
 
 /// Returns a cycle of the dependencies of a routing's packets and trees' packets together. They wait for one another if
-/// they use common classes of virtual channels, or change between their classes. Trees belong to the whole network, of
-/// which all planes are followed.
+/// they use common classes of virtual channels, or change between their classes.
 ///
 /// # Errors
 /// If the routing breaks its contract.
@@ -125,17 +126,20 @@ pub fn dependency_cycle_unless(
     trees: Option<&Trees>,
     stops: &Stops<'_>,
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
-    let find = |topology, routing: &dyn Routing| {
-        let covering = routing.covering();
-        find_dependency_cycle((topology, covering.as_deref().unwrap_or(routing)), trees, (EXHAUSTIVE, stops))
-    };
-    if trees.is_some() {
-        return find(topology, routing);
-    }
-    // Islands of a network are equal, or have fewer nodes, and packets do not leave theirs.
-    for Island { topology, routing, .. } in Island::first(topology, routing) {
-        if let Some(cycle) = find(topology, routing)? {
-            return Ok(Some(cycle));
+    // Islands of a network are equal, or have fewer nodes, and packets do not leave theirs. So one island is followed for
+    // each set of dependencies of trees.
+    for island in Island::first(topology, routing) {
+        let covering = island.routing.covering();
+        let routing = covering.as_deref().unwrap_or(island.routing);
+        let mut followed = BTreeSet::new();
+        for first in island.first_routers() {
+            let own = trees.map(|trees| IslandTrees { trees, first, routers: island.topology.routers() });
+            if !followed.insert(own.map_or_else(Vec::new, |own| own.dependencies())) {
+                continue;
+            }
+            if let Some(cycle) = find_dependency_cycle((island.topology, routing), own, (EXHAUSTIVE, stops))? {
+                return Ok(Some(cycle));
+            }
         }
     }
     Ok(None)
@@ -145,14 +149,14 @@ pub fn dependency_cycle_unless(
 /// representatives.
 fn find_dependency_cycle(
     (topology, routing): (&dyn Topology, &dyn Routing),
-    trees: Option<&Trees>,
+    trees: Option<IslandTrees<'_>>,
     (limit, stops): (u64, &Stops<'_>),
 ) -> Result<Option<DependencyCycle>, RoutingContractError> {
     let wiring = Wiring::new(topology);
-    let classes = trees.map_or(0, Trees::classes).max(routing.classes());
+    let classes = trees.map_or(0, |own| own.trees.classes()).max(routing.classes());
     let add_trees = |graph: &DependencyGraph<'_>| {
         if let Some(trees) = trees.filter(|_| graph.vertices > 0) {
-            trees::add(graph, trees);
+            trees::add(graph, &trees);
         }
     };
     // Representatives may do more than packets can: the enumeration decides whether a cycle among them is real.
@@ -169,13 +173,13 @@ fn find_dependency_cycle(
         add_destinations(&graph, (topology, routing), &destinations(topology, routing))?;
     }
     add_trees(&graph);
-    Ok(graph.cycle().map(|channels| name_cycle(topology, (&graph, trees), &channels)))
+    Ok(graph.cycle().map(|channels| name_cycle(topology, (&graph, trees.as_ref()), &channels)))
 }
 
 /// Returns the channels of a cycle in words, each with a tree that depends on the next, if there is one.
 fn name_cycle(
     topology: &dyn Topology,
-    (graph, trees): (&DependencyGraph<'_>, Option<&Trees>),
+    (graph, trees): (&DependencyGraph<'_>, Option<&IslandTrees<'_>>),
     channels: &[(ChannelId, VcClass)],
 ) -> DependencyCycle {
     let named = |(&(channel, vc_class), &next): (&(ChannelId, VcClass), &(ChannelId, VcClass))| {

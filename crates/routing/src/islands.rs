@@ -94,6 +94,14 @@ impl<'a> Island<'a> {
         Demand { everyone: 0.0, besides: even.chain(besides).collect() }
     }
 
+    /// Returns the first router of each island of its network, in every plane, as the whole topology numbers them.
+    pub fn first_routers(&self) -> Vec<u32> {
+        let Some((all, network, _)) = self.of else { return vec![0] };
+        let islands = all.parts()[network].places.islands();
+        let of_plane = |plane| (0..islands).map(move |island| all.first_router(PlaneId(plane), island));
+        self.planes().flat_map(of_plane).collect()
+    }
+
     /// Returns the planes of its network.
     fn planes(&self) -> Range<u8> {
         let Some((all, network, _)) = self.of else { return 0..1 };

@@ -304,7 +304,8 @@ fn trees_are_added_to_either_graph() {
                 let spec = TreesSpec { classes: Some(classes), ..TreesSpec::new(build) };
                 let trees = spec.build(&topology, &*routing, &groups).expect("trees");
                 let all = dependency_cycle_with_trees(&*topology, &*routing, &trees).expect("contract");
-                let few = find_dependency_cycle((&*topology, &*routing), Some(&trees), (0, NEVER)).expect("contract");
+                let own = IslandTrees { trees: &trees, first: 0, routers: topology.routers() };
+                let few = find_dependency_cycle((&*topology, &*routing), Some(own), (0, NEVER)).expect("contract");
                 assert_eq!(all, few, "{shorthand}, {routing:?}");
                 let is_ring = shorthand == "torus:4" && classes == TreeClasses::Single;
                 assert!(all.is_some() == is_ring || classes == TreeClasses::Single, "{shorthand}: {all:?}");

@@ -13,12 +13,19 @@ const MOST_CLASSES: u32 = 64;
 
 /// Numbering of the classes of virtual channels.
 pub(super) struct Numbering<'a> {
-    pub classes: TreeClasses,
-    /// Whether the classes toward the root also serve from it.
-    pub folds: bool,
+    /// Rule of each network.
+    pub rules: Vec<Rule>,
     /// By class of channels, the smallest number of classes toward the root.
     pub levels: Vec<u8>,
     pub routing: &'a dyn Routing,
+}
+
+/// Rule of the classes of virtual channels in a network.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    pub classes: TreeClasses,
+    /// Whether the classes toward the root also serve from it.
+    pub folds: bool,
 }
 
 /// Classes of virtual channels, by class of channels.
@@ -48,25 +55,28 @@ impl Classes {
                 levels[class] = levels[class].max(u32::from(level) + 1);
             }
         }
-        let single = numbering.classes == TreeClasses::Single;
+        let single = numbering.rules.iter().any(|rule| rule.classes == TreeClasses::Single);
         let names = topology.class_names();
         let mut counted = Self { first: Vec::new(), down: Vec::new(), single, beyond: Vec::new(), all: Vec::new() };
         for (class, name) in names.iter().enumerate() {
-            let routing = numbering.routing.classes_on(ChannelClass(class as u8));
+            let of_all = ChannelClass(class as u8);
+            let routing = numbering.routing.classes_on(of_all);
+            let rule = numbering.rules[topology.network_of_class(of_all)];
             // Nodes are at the ends of trees: their links need no classes.
-            let toward = if class <= usize::from(ChannelClass::EJECTION.0) { 0 } else { levels[class] };
-            let both = match (single, numbering.folds) {
+            let is_of_nodes = topology.is_injection(of_all) || topology.is_ejection(of_all);
+            let toward = if is_of_nodes { 0 } else { levels[class] };
+            let both = match (single, rule.folds) {
                 (true, _) => toward.min(1),
                 (false, true) => toward,
                 (false, false) => 2 * toward,
             };
-            let first = if numbering.classes == TreeClasses::Own { u32::from(routing) } else { 0 };
+            let first = if rule.classes == TreeClasses::Own { u32::from(routing) } else { 0 };
             let all = if both == 0 { u32::from(routing) } else { u32::from(routing).max(first + both) };
             if all > MOST_CLASSES {
                 return Err(TreeError::TooManyClasses { class: (*name).into(), needed: all, most: MOST_CLASSES });
             }
             counted.first.push(first as u8);
-            counted.down.push(if numbering.folds { 0 } else { toward as u8 });
+            counted.down.push(if rule.folds { 0 } else { toward as u8 });
             counted.beyond.push(all as u8 - routing);
             counted.all.push(all as u8);
         }

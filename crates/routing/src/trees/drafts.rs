@@ -1,7 +1,7 @@
 //! Exits of a tree before they have numbers.
 
 use topology::Topology;
-use units::{NodeId, PortId, RouterId};
+use units::{NodeId, PlaneId, PortId, RouterId};
 
 use super::tree::Tree;
 
@@ -12,6 +12,21 @@ pub(super) struct Made {
     pub group: u32,
     /// Only sender, if the tree is directed.
     pub sender: Option<NodeId>,
+    /// Plane, if the topology has several networks or planes.
+    pub plane: Option<PlaneId>,
+}
+
+impl Made {
+    /// Returns the switch of a node in the tree's plane, and its port.
+    pub fn attachment(&self, topology: &dyn Topology, node: NodeId) -> (RouterId, PortId) {
+        attachment(topology, self.plane, node)
+    }
+}
+
+/// Returns the switch of a node in a plane, and its port. `None`: the topology has one plane.
+pub(super) fn attachment(topology: &dyn Topology, plane: Option<PlaneId>, node: NodeId) -> (RouterId, PortId) {
+    let on_plane = plane.and_then(|plane| topology.attachment_on(node, plane));
+    on_plane.unwrap_or_else(|| topology.attachment(node))
 }
 
 /// Direction of an output.
@@ -36,7 +51,7 @@ pub(super) struct TreeBuilder {
 impl TreeBuilder {
     /// Adds the exits of a tree.
     pub fn add_all(topology: &dyn Topology, (tree, made): (u32, &Made), members: &[NodeId], drafts: &mut Vec<Self>) {
-        let path = made.sender.map(|sender| path_up(topology, &made.tree, sender));
+        let path = made.sender.map(|sender| path_up(topology, made, sender));
         let on_path = |router: RouterId| path.as_ref().is_some_and(|path| path.contains(&router));
         for step in &made.tree.steps {
             let (above, down) = step.above(topology);
@@ -59,16 +74,16 @@ impl TreeBuilder {
             }
         }
         for &node in members.iter().filter(|&&node| made.sender != Some(node)) {
-            let (router, port) = topology.attachment(node);
+            let (router, port) = made.attachment(topology, node);
             drafts.push(TreeBuilder { router, tree, port, to: Direction::Member });
         }
     }
 }
 
 /// Returns the switches from a node's switch up to the root.
-fn path_up(topology: &dyn Topology, tree: &Tree, node: NodeId) -> Vec<RouterId> {
-    let mut path = vec![topology.attachment(node).0];
-    while let Some(step) = tree.steps.iter().find(|step| Some(&step.router) == path.last()) {
+fn path_up(topology: &dyn Topology, made: &Made, node: NodeId) -> Vec<RouterId> {
+    let mut path = vec![made.attachment(topology, node).0];
+    while let Some(step) = made.tree.steps.iter().find(|step| Some(&step.router) == path.last()) {
         path.push(step.above(topology).0);
     }
     path

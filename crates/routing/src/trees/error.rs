@@ -66,6 +66,14 @@ pub enum TreeError {
         /// Member.
         node: NodeId,
     },
+    /// No network has all members.
+    #[error("no network joins nodes {} of group {group}", listed(.apart))]
+    NoNetwork {
+        /// Group.
+        group: u32,
+        /// First members that no network joins.
+        apart: Vec<NodeId>,
+    },
     /// The members cannot be joined.
     #[error("no tree joins the members of group {group}: the network is in parts")]
     Apart {
@@ -116,6 +124,16 @@ pub enum TreeError {
         /// Largest possible number.
         most: u64,
     },
+}
+
+/// Returns nodes for a message: at most a few.
+fn listed(nodes: &[NodeId]) -> String {
+    const MOST: usize = 8;
+    let mut names: Vec<String> = nodes.iter().take(MOST).map(NodeId::to_string).collect();
+    if nodes.len() > MOST {
+        names.push("...".to_owned());
+    }
+    names.join(", ")
 }
 
 /// Returns quoted names for a message.

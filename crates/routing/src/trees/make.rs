@@ -1,16 +1,19 @@
 //! Construction of the trees of groups in sequence, with the load of the previous trees known.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use topology::families::networks::Part;
 use topology::{ChannelClass, Topology};
-use units::{NodeId, RouterId};
+use units::{NodeId, PlaneId, RouterId};
 
 use super::builders::Builder;
-use super::classes::Numbering;
+use super::classes::{Numbering, Rule};
 use super::drafts::Made;
 use super::error::TreeError;
 use super::load::TreeLoad;
-use super::spec::TreesSpec;
+use super::sites::{Site, network_of_group};
+use super::spec::{TreeClasses, TreeSpec, TreesSpec};
 use super::tables::Trees;
 use super::tree::{Request, Tree};
 use crate::Routing;
@@ -45,30 +48,14 @@ impl TreesSpec {
         groups: &[Vec<NodeId>],
         senders: &[Vec<NodeId>],
     ) -> Result<Trees, TreeError> {
-        let builder = self.builder(topology)?;
-        let mut maker = Maker::new(self, &**topology, &*builder);
+        let mut maker = Maker::new(self, topology, groups)?;
         let mut sorted = Vec::with_capacity(groups.len());
         for (group, members) in (0..).zip(groups) {
             let members = check(&**topology, group, members)?;
             maker.make_all(group, &members, senders.get(group as usize))?;
             sorted.push(members);
         }
-        let numbering = Numbering {
-            classes: self.classes_for(&**topology, builder.folds(), routing.kind()),
-            // Packets of these trees go only one way over a channel, or one order serves both ways.
-            folds: builder.folds() || (self.directed && builder.any_root()),
-            levels: (0..topology.class_names().len())
-                .map(|class| builder.levels_on(ChannelClass(class as u8)))
-                .collect(),
-            routing,
-        };
-        Trees::new(&**topology, &numbering, sorted, &maker.made)
-    }
-}
-
-impl TreesSpec {
-    fn builder(&self, topology: &Arc<dyn Topology>) -> Result<Box<dyn Builder>, TreeError> {
-        if self.count == 0 { Err(TreeError::NoTrees) } else { self.build.bind(topology, self.count) }
+        Trees::new(&**topology, &maker.numbering(routing), sorted, &maker.made)
     }
 
     /// Returns, by group, whether the tables have room for its trees beside those of the groups taken before it, and
@@ -83,11 +70,11 @@ impl TreesSpec {
         (groups, senders): (&[Vec<NodeId>], &[Vec<NodeId>]),
         admits: &mut dyn FnMut(usize, &[RouterId]) -> bool,
     ) -> Result<Vec<bool>, TreeError> {
-        let builder = self.builder(topology)?;
-        let mut maker = Maker::new(self, &**topology, &*builder);
+        let mut maker = Maker::new(self, topology, groups)?;
         let fits = |(group, members): (u32, &Vec<NodeId>)| {
             let members = check(&**topology, group, members)?;
-            let before = maker.load.clone();
+            let site = maker.site(group, &members)?;
+            let before = maker.loads_at(&site).clone();
             let fits = match maker.make_all(group, &members, senders.get(group as usize)) {
                 Ok(()) => admits(group as usize, &maker.made_switches()),
                 Err(TreeError::TableFull { .. }) => false,
@@ -95,7 +82,7 @@ impl TreesSpec {
             };
             maker.made.clear();
             if !fits {
-                maker.load = before;
+                *maker.loads_at(&site) = before;
             }
             Ok(fits)
         };
@@ -119,46 +106,134 @@ fn check(topology: &dyn Topology, group: u32, members: &[NodeId]) -> Result<Vec<
 }
 
 struct Maker<'a> {
-    topology: &'a dyn Topology,
-    builder: &'a dyn Builder,
     spec: &'a TreesSpec,
-    load: TreeLoad,
+    topology: &'a Arc<dyn Topology>,
+    /// Builder of each network, if it has groups.
+    builders: Vec<Option<Box<dyn Builder>>>,
+    /// Loads of the planes of an island, by network and island.
+    loads: BTreeMap<(usize, u32), Vec<TreeLoad>>,
     made: Vec<Made>,
 }
 
 impl<'a> Maker<'a> {
-    /// Creates a maker without trees.
-    fn new(spec: &'a TreesSpec, topology: &'a dyn Topology, builder: &'a dyn Builder) -> Self {
-        Self { topology, builder, spec, load: TreeLoad::new(topology), made: Vec::new() }
+    /// Creates a maker without trees, for the networks of some groups.
+    fn new(spec: &'a TreesSpec, topology: &'a Arc<dyn Topology>, groups: &[Vec<NodeId>]) -> Result<Self, TreeError> {
+        let builders = match topology.views().networks {
+            None => vec![Some(spec.builder(topology, 1)?)],
+            Some(networks) => {
+                let used = groups.iter().filter_map(|own| network_of_group(&**topology, own).ok());
+                let used: Vec<usize> = used.collect();
+                let of = |(number, part): (usize, &Part)| {
+                    used.contains(&number).then(|| spec.builder(&part.island, part.planes)).transpose()
+                };
+                networks.parts().iter().enumerate().map(of).collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Self { spec, topology, builders, loads: BTreeMap::new(), made: Vec::new() })
+    }
+
+    /// Returns the site of the trees of a group.
+    fn site(&self, group: u32, members: &[NodeId]) -> Result<Site<'a>, TreeError> {
+        Site::of(self.topology, members).ok_or_else(|| {
+            let apart = network_of_group(&**self.topology, members).err().unwrap_or_default();
+            TreeError::NoNetwork { group, apart }
+        })
+    }
+
+    /// Returns the loads of the planes of a site.
+    fn loads_at(&mut self, site: &Site<'_>) -> &mut Vec<TreeLoad> {
+        let none = || vec![TreeLoad::new(&**site.topology); site.planes().len()];
+        self.loads.entry((site.network, site.island)).or_insert_with(none)
+    }
+
+    /// Returns the numbering of the classes of virtual channels.
+    fn numbering<'r>(&self, routing: &'r dyn Routing) -> Numbering<'r> {
+        let networks = self.topology.views().networks;
+        let rule = |(network, builder): (usize, &Option<Box<dyn Builder>>)| {
+            // A network without trees has no classes of trees.
+            let Some(builder) = builder else { return Rule { classes: TreeClasses::Shared, folds: true } };
+            let island = networks.map_or(self.topology, |networks| &networks.parts()[network].island);
+            let kind = routing.parts().get(network).map_or(routing.kind(), |own| own.kind());
+            // Packets of these trees go only one way over a channel, or one order serves both ways.
+            let folds = builder.folds() || (self.spec.directed && builder.any_root());
+            Rule { classes: self.spec.classes_for(&**island, builder.folds(), kind), folds }
+        };
+        let levels = |class: ChannelClass| {
+            let network = self.topology.network_of_class(class);
+            let first = networks.map_or(0, |networks| networks.first_class(network).0);
+            self.builders[network].as_ref().map_or(0, |builder| builder.levels_on(ChannelClass(class.0 - first)))
+        };
+        Numbering {
+            rules: self.builders.iter().enumerate().map(rule).collect(),
+            levels: (0..self.topology.class_names().len()).map(|class| levels(ChannelClass(class as u8))).collect(),
+            routing,
+        }
     }
 
     /// Makes the trees of a group. Directed trees have one sender each: the given senders, or all members.
     fn make_all(&mut self, group: u32, members: &[NodeId], senders: Option<&Vec<NodeId>>) -> Result<(), TreeError> {
+        let site = self.site(group, members)?;
+        let mut own: Vec<NodeId> = members.iter().map(|&node| site.own(node)).collect();
+        own.sort_unstable();
         if !self.spec.directed {
-            return self.make(group, members, None);
+            return self.make((group, &site), &own, None);
         }
         let senders = senders.map_or(members, |senders| senders);
-        senders.iter().try_for_each(|&sender| self.make(group, members, Some(sender)))
+        senders.iter().try_for_each(|&sender| self.make((group, &site), &own, Some(sender)))
     }
 
-    /// Makes trees of a group that are edge-disjoint to one another.
-    fn make(&mut self, group: u32, members: &[NodeId], sender: Option<NodeId>) -> Result<(), TreeError> {
-        for number in 0..self.spec.count {
-            let Some(tree) = self.builder.build(&Request { members, sender, number }, &self.load) else {
+    /// Makes trees of a group, in the planes of its site in turn. Those of a plane are edge-disjoint. Members are
+    /// numbered as in the island.
+    fn make(
+        &mut self,
+        (group, site): (u32, &Site<'_>),
+        members: &[NodeId],
+        sender: Option<NodeId>,
+    ) -> Result<(), TreeError> {
+        let planes = site.planes();
+        let count = self.spec.count.unwrap_or(planes.len() as u32);
+        for number in 0..count {
+            let (round, place) = (number / planes.len() as u32, number % planes.len() as u32);
+            let request = Request { members, sender: sender.map(|node| site.own(node)), number: round };
+            let Some(tree) = self.build_at(site, place, &request) else {
                 if number > 0 && self.spec.or_fewer {
                     break;
                 }
-                return Err(match number {
+                let kind = self.builders[site.network].as_ref().map_or("", |builder| builder.kind());
+                return Err(match round {
                     0 => TreeError::Apart { group },
-                    found => TreeError::TooFew { group, kind: self.builder.kind(), wanted: self.spec.count, found },
+                    _ => TreeError::TooFew { group, kind, wanted: count, found: number },
                 });
             };
-            self.load.add(self.topology, &tree);
-            self.check_tables(group, &tree)?;
-            self.made.push(Made { tree, group, sender });
+            let plane = PlaneId(planes.start + place as u8);
+            let load = &mut self.loads_at(site)[place as usize];
+            load.add(&**site.topology, &tree);
+            let full = self.full_switch(site, place, &tree);
+            let first = site.first_router(plane);
+            if let (Some(switch), Some(limit)) = (full, self.spec.table_entries) {
+                let router = RouterId(first + switch.0);
+                return Err(TreeError::TableFull { router, name: router_name(&**self.topology, router), group, limit });
+            }
+            let plane = self.topology.views().networks.is_some().then_some(plane);
+            self.made.push(Made { tree: tree.moved(first), group, sender, plane });
         }
-        self.load.release();
+        self.loads_at(site).iter_mut().for_each(TreeLoad::release);
         Ok(())
+    }
+
+    /// Builds a tree in a plane of a site, if there is one more.
+    fn build_at(&mut self, site: &Site<'_>, place: u32, request: &Request<'_>) -> Option<Tree> {
+        self.loads_at(site);
+        let load = &self.loads.get(&(site.network, site.island))?[place as usize];
+        self.builders[site.network].as_ref()?.build(request, load)
+    }
+
+    /// Returns a switch of a tree whose table is too small for it, if there is one.
+    fn full_switch(&mut self, site: &Site<'_>, place: u32, tree: &Tree) -> Option<RouterId> {
+        let limit = self.spec.table_entries?;
+        let load = &self.loads_at(site)[place as usize];
+        let mut switches = std::iter::once(tree.root).chain(tree.steps.iter().map(|step| step.router));
+        switches.find(|&switch| load.through(switch) > limit)
     }
 
     /// Returns the switches of all trees made so far, in ascending order.
@@ -171,16 +246,15 @@ impl<'a> Maker<'a> {
         switches.dedup();
         switches
     }
+}
 
-    /// Refuses a tree that does not fit into the tables of its switches.
-    fn check_tables(&self, group: u32, tree: &Tree) -> Result<(), TreeError> {
-        let Some(limit) = self.spec.table_entries else { return Ok(()) };
-        let mut switches = std::iter::once(tree.root).chain(tree.steps.iter().map(|step| step.router));
-        match switches.find(|&switch| self.load.through(switch) > limit) {
-            Some(router) => {
-                Err(TreeError::TableFull { router, name: router_name(self.topology, router), group, limit })
-            }
-            None => Ok(()),
+impl TreesSpec {
+    /// Returns the builder of trees in a network of `planes` planes.
+    fn builder(&self, island: &Arc<dyn Topology>, planes: u32) -> Result<Box<dyn Builder>, TreeError> {
+        if self.count == Some(0) {
+            return Err(TreeError::NoTrees);
         }
+        let build = self.build.unwrap_or_else(|| TreeSpec::default_for(&**island));
+        build.bind(island, self.count.map_or(1, |count| count.div_ceil(planes)))
     }
 }

@@ -15,6 +15,10 @@
 //!   switches ranks all trees at once, as the levels of a fat-tree do, one class serves both. None of this is taken on
 //!   trust: `dependency_cycle_with_trees` adds the dependencies of all trees' packets to the graph of the routing.
 //!
+//! On several networks or planes, the trees of a group are in the planes of one network: the first of which one island
+//! has all members. The trees take its planes in turn. Each is built on the topology of the island, and edge-disjoint
+//! to the trees of its group in its plane; the tables number routers and nodes as the joint topology does.
+//!
 //! The links between a node and its switch belong to every tree of the node; *edge-disjoint* refers to wires between
 //! switches. The number of edge-disjoint trees is exact on k-ary n-trees (k, or 1 below one leaf switch). Elsewhere
 //! trees are taken greedily, one at a time, and more may exist than are found.
@@ -26,6 +30,7 @@ mod error;
 mod load;
 mod make;
 mod orders;
+mod sites;
 mod spec;
 mod tables;
 mod tree;
@@ -37,6 +42,7 @@ pub use builders::load_balanced::LoadBalancedSpec;
 pub use builders::minimal_depth::MinimalDepthSpec;
 pub use error::TreeError;
 pub use orders::kind::OrderKind;
+pub use sites::network_of_group;
 pub use spec::{TreeClasses, TreeSpec, TreesSpec};
 pub use tables::{Exit, TableMemory, TreeEntry, Trees};
 pub use volumes::TreeVolumes;

@@ -44,12 +44,12 @@ pub enum TreeClasses {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TreesSpec {
-    /// Construction of a tree.
-    pub build: TreeSpec,
-    /// Number of edge-disjoint trees of a group, over which large messages are striped.
-    #[serde(default = "one")]
+    /// Construction of a tree. Default: `TreeSpec::default_for` the topology of the group's network.
+    pub build: Option<TreeSpec>,
+    /// Number of edge-disjoint trees of a group, over which large messages are striped. They take the planes of the
+    /// group's network in turn. Default: one in each plane.
     #[schemars(range(min = 1))]
-    pub count: u32,
+    pub count: Option<u32>,
     /// Whether a group may have fewer than `count` edge-disjoint trees, but at least one, if no more are found.
     #[serde(default)]
     pub or_fewer: bool,
@@ -63,14 +63,10 @@ pub struct TreesSpec {
     pub table_entries: Option<u32>,
 }
 
-fn one() -> u32 {
-    1
-}
-
 impl TreesSpec {
-    /// Creates a specification of one undirected tree a group, with default classes and unlimited tables.
+    /// Creates a specification of one undirected tree a group and plane, with default classes and unlimited tables.
     pub fn new(build: TreeSpec) -> Self {
-        Self { build, count: 1, or_fewer: false, directed: false, classes: None, table_entries: None }
+        Self { build: Some(build), count: None, or_fewer: false, directed: false, classes: None, table_entries: None }
     }
 
     /// Returns the default classes of trees: the routing's own if trees and routing go up and down equal levels.

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use topology::{ChannelClass, Topology};
-use units::{NodeId, PortId, RouterId, VcClass};
+use units::{NodeId, PlaneId, PortId, RouterId, VcClass};
 
 use super::classes::{Classes, Numbering};
-use super::drafts::{Direction, Made, TreeBuilder};
+use super::drafts::{Direction, Made, TreeBuilder, attachment};
 use super::error::TreeError;
 
 /// Exit: a port of a tree at a switch, as an output.
@@ -80,6 +80,8 @@ struct About {
     depth: u32,
     switches: u32,
     sender: Option<NodeId>,
+    /// Plane, if the topology has several networks or planes.
+    plane: Option<PlaneId>,
 }
 
 impl Trees {
@@ -132,7 +134,8 @@ impl Trees {
         for (tree, made) in (0..).zip(made) {
             let root = places.partition_point(|&place| place < (made.tree.root, tree)) as u32;
             let (depth, switches) = (made.tree.depth, made.tree.steps.len() as u32 + 1);
-            tables.about.push(About { group: made.group, root, depth, switches, sender: made.sender });
+            let Made { group, sender, plane, .. } = *made;
+            tables.about.push(About { group, root, depth, switches, sender, plane });
         }
         Ok(tables)
     }
@@ -224,6 +227,17 @@ impl Trees {
         self.about[tree as usize].sender
     }
 
+    /// Returns the plane of a tree, counted over all networks.
+    pub fn plane(&self, tree: u32) -> PlaneId {
+        self.about[tree as usize].plane.unwrap_or_default()
+    }
+
+    /// Returns the switch of a member in the plane of a tree, and its port there.
+    #[inline]
+    pub fn attachment(&self, topology: &dyn Topology, tree: u32, member: NodeId) -> (RouterId, PortId) {
+        attachment(topology, self.about[tree as usize].plane, member)
+    }
+
     /// Returns the entry of a tree's root, its top switch.
     pub fn root(&self, tree: u32) -> u32 {
         self.about[tree as usize].root
@@ -283,8 +297,9 @@ impl Trees {
     /// Returns the exit toward a member, by which a packet that a switch has combined goes on to that member. Found by
     /// going up from the member's switch. `None`: the node is no member.
     pub fn toward(&self, topology: &dyn Topology, entry: u32, member: NodeId) -> Option<&Exit> {
-        let (router, port) = topology.attachment(member);
-        let mut at = self.entry_at(router, self.entry(entry).tree)?;
+        let tree = self.entry(entry).tree;
+        let (router, port) = self.attachment(topology, tree, member);
+        let mut at = self.entry_at(router, tree)?;
         if at == entry {
             return self.exits(entry).iter().find(|exit| exit.port == port);
         }

@@ -14,6 +14,15 @@ pub(super) struct Tree {
     pub depth: u32,
 }
 
+impl Tree {
+    /// Returns the tree with switches numbered from `first` on.
+    pub fn moved(self, first: u32) -> Self {
+        let moved = |router: RouterId| RouterId(router.0 + first);
+        let steps = self.steps.into_iter().map(|step| Step { router: moved(step.router), ..step }).collect();
+        Self { root: moved(self.root), steps, ..self }
+    }
+}
+
 /// Step from a switch to its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {

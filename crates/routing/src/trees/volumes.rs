@@ -76,7 +76,7 @@ impl Trees {
             // Every packet of the sender leaves by every exit once.
             let volume = members.binary_search(&sender).map_or(0.0, |member| volumes.copied[member]);
             self.each_exit_from(topology, (tree, sender), &mut |output| add(output, volume));
-            load[channels.injection(sender).index()] += factor * volume;
+            load[channels.injection_on(sender, self.plane(tree)).index()] += factor * volume;
             return;
         }
         let all_for_one: f64 = volumes.for_one.iter().sum();
@@ -97,14 +97,16 @@ impl Trees {
             add(up, volumes.for_all + all_for_one - for_one + copied);
             add(down, volumes.for_all + for_one + all_copied - if turns_at_top { 0.0 } else { copied });
         }
+        let plane = self.plane(tree);
         for (member, &node) in members.iter().enumerate() {
-            load[channels.injection(node).index()] += factor * volumes.sent(member);
+            load[channels.injection_on(node, plane).index()] += factor * volumes.sent(member);
         }
     }
 
     /// Visits every output of a directed tree, from its sender's router on.
     fn each_exit_from(&self, topology: &dyn Topology, (tree, sender): (u32, NodeId), visit: &mut dyn FnMut(Output)) {
-        let mut left: Vec<u32> = self.entry_at(topology.attachment(sender).0, tree).into_iter().collect();
+        let (router, _) = self.attachment(topology, tree, sender);
+        let mut left: Vec<u32> = self.entry_at(router, tree).into_iter().collect();
         while let Some(entry) = left.pop() {
             let router = self.entry(entry).router;
             for exit in self.exits(entry) {

@@ -155,7 +155,7 @@ fn on_fat_trees_the_sender_does_not_matter() {
 fn fat_trees_have_k_edge_disjoint_trees_a_group() {
     let tree = fat_tree(3, 3);
     for build_by in [FIXED, LEAST_LOADED, load_balanced(OrderKind::UpDown, 0)] {
-        let spec = TreesSpec { count: 3, ..TreesSpec::new(build_by) };
+        let spec = TreesSpec { count: Some(3), ..TreesSpec::new(build_by) };
         let groups = random_groups(7, (5, 6), 27);
         let trees = build(spec, &tree, &groups).unwrap();
         check_trees(&*tree, &trees);
@@ -165,9 +165,9 @@ fn fat_trees_have_k_edge_disjoint_trees_a_group() {
             let all: BTreeSet<_> = each.iter().flatten().collect();
             assert_eq!(all.len(), each.iter().map(BTreeSet::len).sum::<usize>(), "trees of a group share a wire");
         }
-        let fault = build(TreesSpec { count: 4, ..spec }, &tree, &groups).unwrap_err();
+        let fault = build(TreesSpec { count: Some(4), ..spec }, &tree, &groups).unwrap_err();
         assert!(matches!(fault, TreeError::TooFew { group: 0, wanted: 4, found: 3, .. }), "{fault}");
-        let fault = build(TreesSpec { count: 2, ..spec }, &tree, &[group([3, 4, 5])]).unwrap_err();
+        let fault = build(TreesSpec { count: Some(2), ..spec }, &tree, &[group([3, 4, 5])]).unwrap_err();
         assert!(matches!(fault, TreeError::TooFew { wanted: 2, found: 1, .. }), "below one leaf switch: {fault}");
     }
 }
@@ -176,7 +176,7 @@ fn fat_trees_have_k_edge_disjoint_trees_a_group() {
 fn tori_have_edge_disjoint_trees_by_several_orders() {
     let grid = torus(&[4, 4], 1);
     for order in [OrderKind::UpDown, OrderKind::Hops] {
-        let spec = TreesSpec { count: 2, ..TreesSpec::new(load_balanced(order, 0)) };
+        let spec = TreesSpec { count: Some(2), ..TreesSpec::new(load_balanced(order, 0)) };
         let trees = build(spec, &grid, &[group([0, 5, 10, 15]), group([1, 2, 9])]).unwrap();
         check_trees(&*grid, &trees);
         for number in 0..2 {
@@ -186,7 +186,7 @@ fn tori_have_edge_disjoint_trees_by_several_orders() {
         assert_eq!(dependency_cycle_with_trees(&*grid, &*routing_of(&*grid), &trees), Ok(None));
     }
     // A member's router has four wires.
-    let spec = TreesSpec { count: 5, ..TreesSpec::new(load_balanced(OrderKind::Hops, 0)) };
+    let spec = TreesSpec { count: Some(5), ..TreesSpec::new(load_balanced(OrderKind::Hops, 0)) };
     let fault = build(spec, &grid, &[group([0, 5])]).unwrap_err();
     assert!(matches!(fault, TreeError::TooFew { wanted: 5, found: 1..=4, .. }), "{fault}");
 }
@@ -414,7 +414,10 @@ fn what_cannot_be_built_is_refused_by_name() {
         "`port` is 3; every switch of this tree has the up ports 0 to 2"
     );
     let spec = TreesSpec::new(FIXED);
-    assert_eq!(message(TreesSpec { count: 0, ..spec }, &tree, &pair), "`count` is 0; a group has at least 1 tree");
+    assert_eq!(
+        message(TreesSpec { count: Some(0), ..spec }, &tree, &pair),
+        "`count` is 0; a group has at least 1 tree"
+    );
     assert_eq!(message(spec, &tree, &[group([1]), vec![]]), "group 1 has no members; at least 1 is needed");
     assert_eq!(message(spec, &tree, &[group([3, 16])]), "group 0 has member 16; this machine has the nodes 0 to 15");
     assert_eq!(message(spec, &tree, &[group([3, 1, 3])]), "group 0 has member 3 twice");

@@ -82,7 +82,7 @@ proptest! {
     /// requested.
     #[test]
     fn edge_disjoint_trees_share_no_wire((topology, by, groups) in cases(), count in 2_u32..4) {
-        let spec = TreesSpec { count, ..TreesSpec::new(by) };
+        let spec = TreesSpec { count: Some(count), ..TreesSpec::new(by) };
         let count = match build(spec, &topology, &groups[..1]) {
             Ok(_) => count,
             Err(TreeError::TooFew { found, wanted, .. }) => {
@@ -91,7 +91,7 @@ proptest! {
             }
             Err(fault) => panic!("{fault}"),
         };
-        let trees = build(TreesSpec { count, ..spec }, &topology, &groups[..1]).unwrap();
+        let trees = build(TreesSpec { count: Some(count), ..spec }, &topology, &groups[..1]).unwrap();
         check_trees(&*topology, &trees);
         let mut all = BTreeSet::new();
         for tree in 0..count {

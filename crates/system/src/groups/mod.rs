@@ -9,7 +9,7 @@ use ::mpi::program::Programs;
 use fabric::{CombineSpec, Elements, GroupsSpec, LinkParameters, RouterSets};
 use host::GroupParams;
 use routing::Routing;
-use routing::trees::{TreeSpec, Trees, TreesSpec};
+use routing::trees::{Trees, TreesSpec};
 use topology::{ChannelClass, Topology};
 use units::{Arithmetic, Bandwidth, Bytes, KeyError, KeyResult, NodeId, RouterId, Time};
 
@@ -48,7 +48,7 @@ pub(crate) fn build(
         );
         return Err(KeyError::new("in_switch.directed", message));
     }
-    let trees = trees_spec(own, &**topology).build_for(topology, &**routing, groups, senders).map_err(wrong)?;
+    let trees = trees_spec(own).build_for(topology, &**routing, groups, senders).map_err(wrong)?;
     limits::check(own, &**topology, &trees, demands)?;
     let combining: Vec<bool> = demands.iter().map(Demand::combines).collect();
     let links: Vec<LinkParameters> =
@@ -106,7 +106,7 @@ pub(crate) fn offload_limits(
         services[group] = room.reserve(&demands[group], routers);
         services[group] != OffloadScope::Nothing
     };
-    let fitting = trees_spec(own, &**topology).fitting(topology, (&groups, &senders), &mut admits);
+    let fitting = trees_spec(own).fitting(topology, (&groups, &senders), &mut admits);
     fitting.at_key("in_switch.trees")?;
     let mut services = services.into_iter();
     let of = |(groups, _, programs, _): &JobGroups<'_>| {
@@ -118,14 +118,14 @@ pub(crate) fn offload_limits(
     Ok(jobs.iter().map(of).collect())
 }
 
-fn trees_spec(spec: &InSwitchSpec, topology: &dyn Topology) -> TreesSpec {
+fn trees_spec(spec: &InSwitchSpec) -> TreesSpec {
     TreesSpec {
-        count: spec.trees_per_group.unwrap_or(1),
+        build: spec.trees,
+        count: spec.trees_per_group,
         or_fewer: true,
         classes: spec.classes,
         table_entries: spec.table_entries,
         directed: spec.directed,
-        ..TreesSpec::new(spec.trees.unwrap_or_else(|| TreeSpec::default_for(topology)))
     }
 }
 
