@@ -113,8 +113,9 @@ fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads)
     let turns_at_top = groups.turn == MulticastTurn::TopSwitch;
     let mut add = |own: Range<u32>, volumes: &TreeVolumes| {
         // Packets are striped over the trees in turn. The model gives each tree an equal share of bytes, although all
-        // partial packets may fall on one tree.
-        let factor = share / f64::from(own.end - own.start);
+        // partial packets may fall on one tree. A load counts in links of the job's network, all planes together.
+        let Some(plane) = own.clone().next().map(|tree| groups.trees.plane(tree)) else { return };
+        let factor = share * (system.rate_of(job) / system.plane_rate(plane)) / f64::from(own.end - own.start);
         for tree in own {
             groups.trees.add_volumes(around, (tree, turns_at_top), (volumes, factor), &mut all.load);
         }

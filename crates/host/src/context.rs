@@ -81,20 +81,12 @@ pub struct GroupParams {
     pub largest_small: u64,
     /// Largest packet, in bytes, that is combined for an operation that is not a stream. At least 1.
     pub small_packet: u32,
-    /// Rail by which the packets of groups leave.
-    pub rail: u32,
 }
 
 impl GroupParams {
-    /// 64 segments, any number of outstanding operations, no streams, and the first rail.
-    pub const DEFAULT: Self = Self {
-        window: 64,
-        outstanding: u32::MAX,
-        streams: u32::MAX,
-        largest_small: u64::MAX,
-        small_packet: u32::MAX,
-        rail: 0,
-    };
+    /// 64 segments, any number of outstanding operations, and no streams.
+    pub const DEFAULT: Self =
+        Self { window: 64, outstanding: u32::MAX, streams: u32::MAX, largest_small: u64::MAX, small_packet: u32::MAX };
 }
 
 impl Default for GroupParams {
@@ -298,6 +290,8 @@ pub struct GroupArrival {
     pub element: u64,
     /// Size of the packet in bytes.
     pub bytes: u32,
+    /// Rail by which it arrives.
+    pub rail: u32,
 }
 
 /// Requests of an executor to the owner of the network. On a network of packets [`PacketContext`] provides the last

@@ -7,7 +7,7 @@ use fabric::catalogue::HeadOfLine;
 use fabric::{FabricSpec, LinkParameters, Plan, ReceiveBufferSpec};
 use routing::{DependencyCycle, Routing, RoutingContractError};
 use topology::{ChannelClass, Topology};
-use units::{Bytes, ChannelId, KeyError, KeyResult, NodeId, Time};
+use units::{Bytes, ChannelId, KeyError, KeyResult, NodeId, PlaneId, Time};
 
 use crate::build_cache::BuildCache;
 use crate::cables;
@@ -120,7 +120,7 @@ impl System {
         job::check_pacers(&jobs)?;
         job::check_runs(&jobs, (&*topology, &*routing))?;
         let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.workload.groups()).collect();
-        check_switches(spec, &**model, topology.planes(), &jobs)?;
+        check_switches(spec, &**model, &*topology, &jobs)?;
         let demands: Vec<Demand> = jobs.iter().flat_map(|job| Demand::of(&*job.workload)).collect();
         let senders: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| senders(&*job.workload)).collect();
         let mut completed = None;
@@ -322,11 +322,7 @@ impl System {
     pub fn demands_by_network(&self) -> Vec<Vec<Vec<(NodeId, f64)>>> {
         let Network { ways, topology, packet, .. } = &self.network;
         let nodes = topology.nodes();
-        let rate = |part: usize| {
-            let of = self.network.on(part);
-            f64::from(of.planes()) / self.network.plan.serialization(of.injection(), *packet) as f64
-        };
-        let rates: Vec<f64> = (0..self.network.networks()).map(rate).collect();
+        let rates: Vec<f64> = (0..self.network.networks()).map(|part| self.rate(part)).collect();
         let mut all = vec![vec![Vec::new(); nodes as usize]; rates.len()];
         for (job, share) in self.shares() {
             for node in (0..nodes).map(NodeId) {
@@ -344,6 +340,23 @@ impl System {
             }
         }
         all
+    }
+
+    /// Returns the packets in a tick that a node's links of a network carry, in all planes.
+    fn rate(&self, part: usize) -> f64 {
+        let of = self.network.on(part);
+        f64::from(of.planes()) / self.network.plan.serialization(of.injection(), self.network.packet) as f64
+    }
+
+    /// Returns the packets in a tick that a node sends at a job's load 1.
+    pub fn rate_of(&self, job: &Job) -> f64 {
+        self.rate(job.part)
+    }
+
+    /// Returns the packets in a tick that a node's link of a plane carries.
+    pub fn plane_rate(&self, plane: PlaneId) -> f64 {
+        let class = self.network.topology.injection_class(plane);
+        1.0 / self.network.plan.serialization(class, self.network.packet) as f64
     }
 
     /// Returns the traffic of `node` to each other node, as shares of the load ([`Self::demand`] by destination).
@@ -509,22 +522,30 @@ fn fabric_spec(
     }
 }
 
-/// Refuses operations in switches of a network without switches or with several planes. The error is at the operation.
+/// Refuses operations in switches of a network without switches, and of groups that no network joins. The error is at the
+/// operation.
 fn check_switches(
     spec: &ExperimentSpec,
     model: &dyn NetworkModel,
-    planes: u32,
+    topology: &dyn Topology,
     jobs: &[JobBuilder],
 ) -> Result<(), KeyError> {
-    let message = match planes {
-        _ if !model.has(Feature::Routes) => model::NO_SWITCHES.to_owned(),
-        0 | 1 => return Ok(()),
-        planes => format!(
-            "operations in switches, and persistent groups, go with one plane, whose trees they use; `topology.planes` is \
-             {planes}"
-        ),
+    let fault = |job: &JobBuilder| {
+        let groups = job.workload.groups();
+        if !model.has(Feature::Routes) {
+            return (!groups.is_empty()).then(|| model::NO_SWITCHES.to_owned());
+        }
+        let apart = (0_u32..).zip(&groups).find_map(|(group, own)| {
+            let apart = routing::trees::network_of_group(topology, own).err()?;
+            Some(routing::trees::TreeError::NoNetwork { group, apart })
+        })?;
+        Some(format!(
+            "{apart}: routers carry out operations of groups whose members have ports in one island of a network; \
+             hierarchical collectives combine in each network"
+        ))
     };
-    let Some(place) = jobs.iter().position(|job| !job.workload.groups().is_empty()) else { return Ok(()) };
+    let mut faults = jobs.iter().map(fault).enumerate();
+    let Some((place, message)) = faults.find_map(|(place, fault)| Some((place, fault?))) else { return Ok(()) };
     let workload = spec.workload.as_ref().or_else(|| spec.jobs.get(place).map(|job| &job.workload));
     let key = workload.map_or("workload", WorkloadSpec::in_switch_key);
     let error = KeyError::new(key, message);

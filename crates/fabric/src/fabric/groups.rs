@@ -58,8 +58,8 @@ impl Fabric {
 
     /// Makes a packet that a node sends follow a tree. A tree that does not pass the node's switch leads to nobody.
     pub(crate) fn send_by_tree(&mut self, place: u32, from: NodeId, of: TreePacket) {
-        let (router, _) = self.plan.topology.attachment(from);
         let Some(groups) = &self.plan.groups else { return };
+        let (router, _) = groups.trees.attachment(&*self.plan.topology, of.tree, from);
         let tag = GroupTag::new(of, from, groups.turn);
         let entry = groups.trees.entry_at(router, of.tree);
         debug_assert!(entry.is_some(), "a node sends by a tree that does not reach it");

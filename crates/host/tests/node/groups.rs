@@ -388,7 +388,7 @@ proptest! {
             processor: ProcessorParams { host_driven: occupied, ..ProcessorParams::LATENCY },
             parts: if has_parts { parts } else { PartParams::NONE },
             protocol: ProtocolParams {
-                group: GroupParams { window, outstanding, streams, largest_small, small_packet, rail: 0 },
+                group: GroupParams { window, outstanding, streams, largest_small, small_packet },
                 ..ProtocolParams::PLAIN
             },
             ..INTERFACE

@@ -66,11 +66,11 @@ impl Switch {
     }
 
     /// Sends a packet of a node, which would arrive at the other nodes at time `at`.
-    pub fn send(&mut self, (source, bytes): (u32, u32), packet: GroupPacket, at: u64) {
+    pub fn send(&mut self, (source, bytes, rail): (u32, u32, u32), packet: GroupPacket, at: u64) {
         let GroupPacket { group, segment, work, value, element } = packet;
         let nodes = self.nodes(group);
         assert!(nodes.contains(&source), "a packet of a node that is no member");
-        let copied = GroupArrival { group, segment, work, contributions: 1, value, element, bytes };
+        let copied = GroupArrival { group, segment, work, contributions: 1, value, element, bytes, rail };
         let wanted = match work {
             GroupWork::Multicast | GroupWork::Acknowledge => {
                 self.sent[usize::from(work == GroupWork::Acknowledge)] += 1;

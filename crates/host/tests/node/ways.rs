@@ -4,10 +4,7 @@
 
 use std::sync::Arc;
 
-use host::{
-    GroupParams, NicParams, PartParams, PerByte, ProtocolParams, RailParams, RailPolicy, RelayParams, Way, Ways,
-    stripes,
-};
+use host::{NicParams, PartParams, PerByte, RailParams, RailPolicy, RelayParams, Way, Ways, stripes};
 use mpi::collectives::Operation;
 use mpi::program::ScriptCall;
 
@@ -200,23 +197,34 @@ fn rails_of_a_network_are_chosen_by_the_policy() {
 
 #[test]
 fn groups_use_their_rail() {
-    // Would catch members whose packets leave by the first rail, or pass the parts of another.
-    let of = |count, rail| {
+    // Would catch members whose packets leave by the first rail, or pass the parts of another, and segments that take
+    // two rails and do not pass both in half the time.
+    let of = |count, rails: &[u32], operations: &[Operation]| {
         let interface = NicParams {
             rails: RailParams { count, policy: RailPolicy::RoundRobin, stripe_above: None },
-            protocol: ProtocolParams { group: GroupParams { rail, ..GroupParams::DEFAULT }, ..ProtocolParams::PLAIN },
             parts: PartParams {
-                receive_gap: host::GapParams { per_message: 90, ..host::GapParams::NONE },
+                receive_gap: host::GapParams { per_byte: PerByte::of(30), per_message: 90, ..host::GapParams::NONE },
+                dma: host::DmaParams { engines: 1, per_byte: PerByte::of(20), ..host::DmaParams::NONE },
                 ..PartParams::NONE
             },
             ..INTERFACE
         };
-        let operations = [Operation::Allreduce, Operation::Reduce, Operation::Broadcast];
-        let steps = operations.map(|operation| ScriptCall::Collective(call(operation, 750))).to_vec();
-        start(calls(&vec![steps; 4]), interface, (&[0, 1, 2, 3], 2)).finish().ends()
+        let steps = |_| operations.iter().map(|&operation| ScriptCall::Collective(call(operation, 750))).collect();
+        let mut world = start(calls(&(0..4).map(steps).collect::<Vec<_>>()), interface, (&[0, 1, 2, 3], 2));
+        world.world.group_rails(rails);
+        world.finish().ends()
     };
-    let expected = of(1, 0);
-    assert_eq!([of(2, 0), of(2, 1), of(3, 2)], [expected.clone(), expected.clone(), expected]);
+    let all = [Operation::Allreduce, Operation::Reduce, Operation::Broadcast];
+    let expected = of(1, &[0], &all);
+    assert_eq!(
+        [of(2, &[0], &all), of(2, &[1], &all), of(3, &[2], &all)],
+        [expected.clone(), expected.clone(), expected]
+    );
+    let time = |rails: &[u32], operation| *of(2, rails, &[operation]).iter().max().unwrap();
+    for operation in [Operation::Allreduce, Operation::Reduce, Operation::Broadcast, Operation::Allgather] {
+        let (one, two) = (time(&[0], operation), time(&[0, 1], operation));
+        assert!(two < one && one < 2 * two, "{operation:?}: {two} on two rails, {one} on one");
+    }
 }
 
 #[test]

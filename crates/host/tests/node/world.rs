@@ -117,6 +117,12 @@ impl World {
         self.executors = executors.map(|executor| executor.with_ways(Arc::clone(ways), relays)).collect();
     }
 
+    /// Has the segments of groups leave by rails in turn.
+    pub fn group_rails(&mut self, rails: &[u32]) {
+        let executors = std::mem::take(&mut self.executors).into_iter();
+        self.executors = executors.map(|executor| executor.with_group_rails(|_, _| rails.to_vec())).collect();
+    }
+
     /// Runs until nothing is pending.
     pub fn run(&mut self) {
         for part in 0..self.executors.len() {
@@ -183,7 +189,7 @@ impl World {
                 if packet.dst == Outgoing::GROUP {
                     let content = self.executors[part].group_packet(source as usize);
                     let from = self.executors[part].source(packet.flow_id);
-                    self.switch.send((from, packet.bytes), content, at);
+                    self.switch.send((from, packet.bytes, rail), content, at);
                     continue;
                 }
                 let Outgoing { flow_id, mark, bytes, .. } = packet;

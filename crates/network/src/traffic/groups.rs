@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fabric::{TreePacket, TreeWork};
 use host::{GroupArrival, GroupPacket, GroupWork};
 use routing::trees::Trees;
-use units::NodeId;
+use units::{NodeId, PlaneId};
 
 use crate::network::Network;
 
@@ -42,9 +42,20 @@ impl GroupTrees {
         (TreePacket { tree, segment, work: work_of, contributions: 1, value, element }, mark)
     }
 
-    /// Returns the network packet of a group's multicast that `from` sends. Segments are counted from 0.
-    pub fn multicast(&self, from: NodeId, group: u32, segment: u32) -> TreePacket {
-        self.packet(from, &GroupPacket { group, segment, work: GroupWork::Multicast, value: 0, element: 0 }).0
+    /// Returns the rails by which the segments of a group that `from` sends leave, in turn: the planes of its trees.
+    pub fn rails(&self, from: NodeId, group: u32) -> Vec<u32> {
+        self.trees.trees_for(self.first + group, from).map(|tree| self.trees.plane(tree).0.into()).collect()
+    }
+
+    /// Returns the network packet of a group's multicast that `from` sends in a plane, by the plane's trees in turn. `sent`
+    /// is the number of multicasts that it has sent there. `None`: the group has no tree in the plane.
+    pub fn multicast(&self, (from, plane): (NodeId, PlaneId), group: u32, sent: u32) -> Option<TreePacket> {
+        let own = self.trees.trees_for(self.first + group, from);
+        let trees = || own.clone().filter(|&tree| self.trees.plane(tree) == plane);
+        let count = trees().count() as u32;
+        let tree = trees().nth(sent.checked_rem(count)? as usize)?;
+        let (work, segment) = (TreeWork::Multicast, sent / count);
+        Some(TreePacket { tree, segment, work, contributions: 1, value: 0, element: 0 })
     }
 
     /// Returns the group packet for a network packet that has arrived.
@@ -62,6 +73,7 @@ impl GroupTrees {
             TreeWork::CombineFor(node) => GroupWork::CombineFor { node: node.0 },
         };
         let segment = segment * (own.end - own.start) + tree - own.start;
-        GroupArrival { group: group - self.first, segment, work, bytes, contributions, value, element }
+        let rail = self.trees.plane(tree).0.into();
+        GroupArrival { group: group - self.first, segment, work, bytes, contributions, value, element, rail }
     }
 }

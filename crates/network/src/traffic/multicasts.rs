@@ -7,7 +7,7 @@ use fabric::{Member, Target, TreePacket};
 use routing::Routing;
 use topology::Topology;
 use traffic::multicast::{FixedSets, RandomSets};
-use units::NodeId;
+use units::{NodeId, PlaneId};
 
 use super::groups::GroupTrees;
 
@@ -115,11 +115,12 @@ impl MulticastSources {
     }
 
     /// Returns the content of the last packet given to `source` if it goes along a tree. `source` is an index in the
-    /// partition; `node` is its node.
-    pub fn tree_packet(&self, source: usize, node: NodeId) -> Option<TreePacket> {
+    /// partition; `node` and `plane` are its node and its
+    /// plane.
+    pub fn tree_packet(&self, source: usize, (node, plane): (NodeId, PlaneId)) -> Option<TreePacket> {
         let (group, _) = self.spec.by_trees()?.of(node)?;
         let segment = self.destinations[source].sent.wrapping_sub(1);
-        Some(self.trees.as_ref()?.multicast(node, group, segment))
+        self.trees.as_ref()?.multicast((node, plane), group, segment)
     }
 
     /// Returns the current message of `source`, an index in the partition.

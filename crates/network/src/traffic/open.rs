@@ -8,7 +8,7 @@ use engine::Stream;
 use fabric::{Actions, Demand, Member, Target, Traffic, TreePacket};
 use routing::{RouteState, Routing};
 use traffic::{Injection, InjectionSpec, InjectionState, PlacedPattern};
-use units::NodeId;
+use units::{NodeId, PlaneId};
 
 use super::groups::GroupTrees;
 use super::multicasts::{Current, MulticastSources, Multicasts};
@@ -73,6 +73,8 @@ pub struct OpenTraffic {
     /// State of the multicasts. None for messages with one destination.
     multicasts: Option<Box<MulticastSources>>,
     process: Process,
+    /// Number of planes of all networks together.
+    planes: u32,
 }
 
 /// Process by which all sources of a partition draw packets.
@@ -125,6 +127,7 @@ impl OpenTraffic {
         Self {
             sources,
             multicasts,
+            planes: spec.planes,
             process: Process {
                 injections,
                 pattern: Arc::clone(&spec.pattern),
@@ -247,7 +250,8 @@ impl Traffic for OpenTraffic {
     }
 
     fn tree_packet(&self, node: usize) -> Option<TreePacket> {
-        self.multicasts.as_ref()?.tree_packet(node, self.sources[node].node)
+        let plane = PlaneId((node as u32 % self.planes) as u8);
+        self.multicasts.as_ref()?.tree_packet(node, (self.sources[node].node, plane))
     }
 
     #[inline]

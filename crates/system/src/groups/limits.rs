@@ -242,6 +242,5 @@ pub(crate) fn params(spec: &InSwitchSpec, window: u32) -> GroupParams {
         streams: spec.streaming.as_ref().map_or(u32::MAX, |own| own.outstanding_operations),
         largest_small: spec.largest_small(),
         small_packet: small_packet.map_or(u32::MAX, |segment| u32::try_from(segment.0).unwrap_or(u32::MAX)),
-        rail: 0,
     }
 }

@@ -35,10 +35,6 @@ pub(crate) fn build(
     if groups.is_empty() {
         return Ok(None);
     }
-    if topology.planes() > 1 {
-        let message = "trees of groups are of one plane; with collective operations in routers and multicasts by trees only 1 is allowed";
-        return Err(KeyError::new("topology.planes", message));
-    }
     let own = &spec.in_switch;
     let wrong = |error: routing::trees::TreeError| KeyError::new("in_switch.trees", error);
     if let Some(operation) = demands.iter().find_map(Demand::combining).filter(|_| own.directed) {
@@ -93,7 +89,7 @@ pub(crate) fn offload_limits(
 ) -> Result<Vec<OffloadLimits>, KeyError> {
     let own = &spec.in_switch;
     let limited = (own.table_entries.is_some() || own.limits_room()) && own.overflow == Overflow::Software;
-    if !limited || !model.has(Feature::Routes) || topology.planes() > 1 {
+    if !limited || !model.has(Feature::Routes) {
         return Ok(vec![OffloadLimits::new(); jobs.len()]);
     }
     let groups: Vec<Vec<NodeId>> = jobs.iter().flat_map(|job| job.0.iter().cloned()).collect();

@@ -71,6 +71,7 @@ mod tests {
             value: contribution(rank, at(segment)),
             element: 0,
             bytes: 7,
+            rail: 0,
         };
         let mut early = Early::default();
         for (rank, segment) in [(1, 0), (2, 5), (1, 1), (2, 6), (1, 2), (2, 3), (2, 4), (2, 7)] {

@@ -22,8 +22,10 @@ pub(super) struct Member {
     pub rank: u32,
     /// Local node.
     pub node: u32,
-    /// Source that sends its packets.
-    pub source: u32,
+    /// Sources that send its packets, one for each of its rails.
+    pub lanes: Box<[Lane]>,
+    /// Lanes that the group's segments take in turn. Empty if there is one lane.
+    turns: Box<[u16]>,
     /// First segment of the next operation that the rank calls.
     pub next: u32,
     /// Operations, in order, that have not ended or that have unfinished segments.
@@ -36,18 +38,26 @@ pub(super) struct Member {
     pub released: u32,
     /// Latest handing over of these segments.
     pub released_at: HandOver,
-    /// Segment before which the network has taken everything.
-    pub taken: u32,
-    /// Whether a segment waits in the interface's queue. At most one waits, so that the groups and messages of a node
-    /// are served round robin.
-    pub is_queued: bool,
-    /// Streams in which items come to the interface, with their first segments. Empty if items come at once.
-    pub streams: VecDeque<(u32, Stream)>,
+    /// Streams in which items come to the interface, with their first segments and their lanes. Without a lane, the
+    /// bytes of all lanes come in one stream. Empty if items come at once.
+    pub streams: VecDeque<(u32, Option<usize>, Stream)>,
     /// Combined operations that are outstanding and not known to be finished: the segment behind the last of each, and
     /// whether it is a stream.
     pub under_way: VecDeque<(u32, bool)>,
     /// Acknowledgements that wait in the interface's queue.
     pub acknowledgements: VecDeque<u32>,
+}
+
+/// Source that sends segments of a member.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lane {
+    /// Source.
+    pub source: u32,
+    /// Segment before which the network has taken every segment of the lane.
+    pub taken: u32,
+    /// Whether a segment waits in the interface's queue. At most one waits, so that the groups and messages of a node
+    /// are served round robin.
+    pub is_queued: bool,
 }
 
 /// Time of a handing over of segments to the interface.
@@ -73,7 +83,7 @@ pub(super) enum Release {
 
 impl Member {
     /// Creates a member of a group that has called nothing yet: a rank with its local number, on a node, and the source
-    /// that sends its packets.
+    /// of the node's first rail, which sends its packets.
     pub fn new((group, member): (u32, u32), (of, rank): (u32, u32), (node, source): (u32, u32)) -> Self {
         Self {
             group,
@@ -81,19 +91,52 @@ impl Member {
             of,
             rank,
             node,
-            source,
+            lanes: Box::new([Lane { source, taken: 0, is_queued: false }]),
+            turns: Box::default(),
             next: 0,
             ops: VecDeque::new(),
             finished: Ranges::new(0),
             early: Early::default(),
             released: 0,
             released_at: HandOver::default(),
-            taken: 0,
-            is_queued: false,
             streams: VecDeque::new(),
             under_way: VecDeque::new(),
             acknowledgements: VecDeque::new(),
         }
+    }
+
+    /// Has the segments of the group leave by some rails in turn. The member's node has the source `first` on its first
+    /// rail.
+    pub fn take_rails(&mut self, first: u32, rails: &[u32]) {
+        let mut distinct = rails.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let lane = |rail: &u32| distinct.partition_point(|other| other < rail) as u16;
+        if !distinct.is_empty() {
+            let lane = |&rail: &u32| Lane { source: first + rail, taken: 0, is_queued: false };
+            self.lanes = distinct.iter().map(lane).collect();
+        }
+        self.turns = if distinct.len() > 1 { rails.iter().map(lane).collect() } else { Box::default() };
+    }
+
+    /// Returns the lane of a segment.
+    #[inline]
+    pub fn lane_of(&self, number: u32) -> usize {
+        match self.turns.len() as u32 {
+            0 => 0,
+            count => self.turns[(number % count) as usize].into(),
+        }
+    }
+
+    /// Returns the number of segments of a lane among those from `from` up to `to`.
+    pub fn count_in_lane(&self, lane: usize, (from, to): (u32, u32)) -> u32 {
+        let segments = to.wrapping_sub(from);
+        let count = self.turns.len() as u32;
+        if count == 0 {
+            return segments;
+        }
+        let of_lane = |left: u32| (0..left).filter(|&at| self.lane_of(from.wrapping_add(at)) == lane).count() as u32;
+        segments / count * of_lane(count) + of_lane(segments % count)
     }
 
     /// Returns the operation of a segment, and the index of the segment in it.
@@ -156,18 +199,20 @@ impl Member {
         (from < to).then_some(Release::Segments { op: place, item, begins: from == begin })
     }
 
-    /// Returns the next segment for the interface's queue, if there is one: its operation, and its index in it.
-    pub fn next_taken(&mut self) -> Option<(usize, u32)> {
-        while ahead_of(self.released, self.taken) > 0 {
-            let (place, segment) = self.find(self.taken)?;
+    /// Returns the next segment of a lane for the interface's queue, if there is one: its operation, and its index in it.
+    pub fn next_taken(&mut self, lane: usize) -> Option<(usize, u32)> {
+        while ahead_of(self.released, self.lanes[lane].taken) > 0 {
+            let (place, segment) = self.find(self.lanes[lane].taken)?;
             let op = &self.ops[place];
             let next = op.next_sent(segment);
             let number = op.first.wrapping_add(next);
             if ahead_of(self.released, number) < i32::from(next < op.shape.segments) {
                 return None;
             }
-            self.taken = number;
-            if next < op.shape.segments {
+            let is_left = next < op.shape.segments;
+            let is_own = is_left && self.lane_of(number) == lane;
+            self.lanes[lane].taken = number.wrapping_add(u32::from(is_left && !is_own));
+            if is_own {
                 return Some((place, next));
             }
         }
@@ -176,9 +221,9 @@ impl Member {
 
     /// Forgets operations that are over for all members.
     pub fn settle(&mut self) {
-        let Self { finished, taken, .. } = self;
-        let is_over =
-            |op: &GroupOp| op.ended && ahead_of(finished.front(), op.end()) >= 0 && ahead_of(*taken, op.end()) >= 0;
+        let Self { finished, lanes, .. } = self;
+        let are_taken = |op: &GroupOp| lanes.iter().all(|lane| ahead_of(lane.taken, op.end()) >= 0);
+        let is_over = |op: &GroupOp| op.ended && ahead_of(finished.front(), op.end()) >= 0 && are_taken(op);
         while self.ops.front().is_some_and(&is_over) {
             self.ops.pop_front();
         }

@@ -146,7 +146,7 @@ impl Executor {
         for (number, group) in (0..).zip(groups.iter()) {
             for (member, &rank) in (0..).zip(&group.ranks).filter(|(_, rank)| self.placed.is_local(**rank)) {
                 let node = self.placed.local_node(rank) as u32;
-                let source = self.group_source(node as usize) as u32;
+                let source = node * self.nics.rails.count();
                 members.push(Member::new((number, member), (rank, self.placed.local_rank(rank)), (node, source)));
             }
         }
@@ -176,9 +176,15 @@ impl Executor {
         self
     }
 
-    /// Returns the source by which a local node sends and receives the packets of groups.
-    fn group_source(&self, node: usize) -> usize {
-        node * self.nics.rails.count() as usize + self.interface.protocol.group.rail as usize
+    /// Has the segments of groups leave by given rails: segment s of a group, sent by a rank, by rail s modulo the number
+    /// of rails in the list that `rails` returns. Must be called before the programs begin. Default: the first rail.
+    #[must_use]
+    pub fn with_group_rails(mut self, rails: impl Fn(u32, u32) -> Vec<u32>) -> Self {
+        let count = self.nics.rails.count();
+        for member in self.groups.iter_mut().flat_map(|own| &mut own.members) {
+            member.take_rails(member.node * count, &rails(member.group, member.of));
+        }
+        self
     }
 
     /// Returns the last packet for a group that `next_of` gave for a source (with `dst` = `Outgoing::GROUP`).

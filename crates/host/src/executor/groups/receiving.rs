@@ -126,7 +126,7 @@ impl Executor {
 
     /// Passes a packet through the parts of the interface of a local node.
     fn pass_group(&mut self, node: usize, packet: PassingPacket, now: u64, around: &mut impl HostContext) {
-        let source = self.group_source(node);
+        let source = node * self.nics.rails.count() as usize + packet.arrival.rail as usize;
         let Some(own) = &mut self.groups else { return };
         let fragment = own.fragment(&packet);
         own.arrived[node] = own.arrived[node].wrapping_add(1);

@@ -2,7 +2,7 @@
 
 use super::Memberships;
 use super::member::{HandOver, Release};
-use super::operation::{Work, item_bytes, rank_of};
+use super::operation::{Cut, Work, item_bytes, rank_of};
 use super::starting::cut_of;
 use crate::context::{GroupPacket, GroupWork, HostContext, Outgoing};
 use crate::event::Event;
@@ -12,13 +12,14 @@ use crate::groups::contribution;
 use crate::nic::{Interfaces, Stream};
 use crate::processor::{ProgressTask, WorkStart};
 use crate::queues::{self, Taken};
+use crate::ranges::ahead_of;
 
 /// Flag of an acknowledgement in a mark. The other bits are the member.
 const ACKNOWLEDGEMENT: u32 = 1 << 31;
 
 impl Memberships {
     /// Hands an item of an operation, by its index, to the interface, where it arrives as a message.
-    fn hand_over(&mut self, member: u32, place: usize, item: u32, interfaces: &mut Interfaces) {
+    fn hand_over(&mut self, member: u32, (place, item): (usize, u32), cut: Cut, interfaces: &mut Interfaces) {
         let own = &mut self.members[member as usize];
         let group = self.groups.get(own.group);
         let op = &mut own.ops[place];
@@ -26,25 +27,46 @@ impl Memberships {
             return;
         }
         let bytes = item_bytes(&op.call, group, item);
-        let stream = match op.written {
-            Some(written) => Stream { from: written.passage(op.handed_bytes, 0).head, ..written },
-            None => interfaces.fetch(own.source as usize, bytes.max(1), own.released_at.now),
-        };
+        let range = op.shape.items.range(item);
+        let [first, end] = [range.start, range.end].map(|segment| op.first.wrapping_add(segment));
+        let (written, before) = (op.written, op.handed_bytes);
         op.handed_bytes += bytes;
-        let first = op.first.wrapping_add(op.shape.items.range(item).start);
-        own.streams.push_back((first, stream));
+        if let Some(written) = written {
+            let stream = Stream { from: written.passage(before, 0).head, ..written };
+            return own.streams.push_back((first, None, stream));
+        }
+        for lane in 0..own.lanes.len() {
+            let segments = own.count_in_lane(lane, (first, end));
+            if segments > 0 {
+                // All segments but the last of an item are full.
+                let last = own.lane_of(end.wrapping_sub(1)) == lane;
+                let full = u64::from(segments) * u64::from(cut.packet);
+                let missing = (u64::from(end.wrapping_sub(first)) * u64::from(cut.packet)).saturating_sub(bytes);
+                let own_bytes = if last { full - missing } else { full };
+                let source = own.lanes[lane].source as usize;
+                let stream = interfaces.fetch(source, own_bytes.max(1), own.released_at.now);
+                own.streams.push_back((first, Some(lane), stream));
+            }
+        }
     }
 
-    /// Returns the stream in which a segment of an item comes to the interface. `first` is the first segment of the
-    /// item.
-    fn stream(&mut self, member: u32, first: u32, before: u64) -> Stream {
+    /// Returns the stream in which a segment of an item comes to the interface by a lane, behind the item's segments
+    /// before it. `first` is the first segment of the item, and `cut` has the size of full segments.
+    fn stream(&mut self, member: u32, (first, number): (u32, u32), lane: usize, cut: Cut) -> Stream {
         let own = &mut self.members[member as usize];
-        while own.streams.front().is_some_and(|stream| stream.0 != first) {
-            own.streams.pop_front();
-        }
+        // Other lanes may be behind by an item.
+        let is_over = |begin: u32| own.lanes.iter().all(|lane| ahead_of(lane.taken, begin) >= 0);
+        let over = own.streams.iter().take_while(|stream| stream.0 != first && is_over(first)).count();
+        own.streams.drain(..over);
         let released_at = own.released_at.now;
-        match own.streams.front() {
-            Some((_, stream)) => Stream { from: stream.passage(before, 0).head.max(released_at), ..*stream },
+        let found = own.streams.iter().find(|own| own.0 == first && own.1.is_none_or(|of| of == lane));
+        let before = match found {
+            Some((_, None, _)) | None => number.wrapping_sub(first),
+            Some(_) => own.count_in_lane(lane, (first, number)),
+        };
+        let before = u64::from(before) * u64::from(cut.packet);
+        match found {
+            Some((.., stream)) => Stream { from: stream.passage(before, 0).head.max(released_at), ..*stream },
             None => Stream::whole(released_at),
         }
     }
@@ -86,29 +108,33 @@ impl Executor {
                 Release::Segments { op, item, begins } => {
                     own.members[member as usize].released_at = HandOver { now, tick };
                     if begins {
-                        own.hand_over(member, op, item, &mut self.nics.parts);
+                        let cut = cut_of(&self.interface, &own.members[member as usize].ops[op].call);
+                        own.hand_over(member, (op, item), cut, &mut self.nics.parts);
                     }
                 }
             }
         }
-        if let Some(source) = self.queue_segment(member) {
-            around.wake(source);
+        let lanes = self.groups.as_ref().map_or(0, |own| own.members[member as usize].lanes.len());
+        for lane in 0..lanes {
+            if let Some(source) = self.queue_segment(member, lane) {
+                around.wake(source);
+            }
         }
     }
 
-    /// Puts a member's next segment into the queue of its interface, if there is one and none is queued. Returns its
-    /// source.
-    fn queue_segment(&mut self, member: u32) -> Option<u32> {
+    /// Puts a member's next segment of a lane into the queue of its interface, if there is one and none is queued.
+    /// Returns its source.
+    fn queue_segment(&mut self, member: u32, lane: usize) -> Option<u32> {
         let own = self.groups.as_mut()?;
         let at = &mut own.members[member as usize];
-        if at.is_queued {
+        if at.lanes[lane].is_queued {
             return None;
         }
-        let Some((place, segment)) = at.next_taken() else {
+        let Some((place, segment)) = at.next_taken(lane) else {
             at.settle();
             return None;
         };
-        at.is_queued = true;
+        at.lanes[lane].is_queued = true;
         let op = &at.ops[place];
         let item = op.shape.items.item_of(segment);
         let begin = op.shape.items.range(item).start;
@@ -116,10 +142,10 @@ impl Executor {
         let cut = cut_of(&self.interface, &op.call);
         let within = segment - begin;
         let bytes = cut.bytes(all, within..within + 1);
-        let before = if within == 0 { 0 } else { cut.bytes(all, 0..within) };
-        let (first, source, tick) = (op.first.wrapping_add(begin), at.source, at.released_at.tick);
+        let (first, source, tick) = (op.first.wrapping_add(begin), at.lanes[lane].source, at.released_at.tick);
+        let number = op.first.wrapping_add(segment);
         let message = queues::Outgoing { flow_id: flow_of(at.of, Part::Credit), mark: member, dst: Outgoing::GROUP };
-        let stream = own.stream(member, first, before);
+        let stream = own.stream(member, (first, number), lane, cut);
         self.nics.queues.push(source as usize, message, bytes, (tick, stream));
         Some(source)
     }
@@ -131,7 +157,7 @@ impl Executor {
         at.acknowledgements.push_back(segment);
         let mark = member | ACKNOWLEDGEMENT;
         let message = queues::Outgoing { flow_id: flow_of(at.of, Part::Credit), mark, dst: Outgoing::GROUP };
-        let source = at.source;
+        let source = at.lanes[at.lane_of(segment)].source;
         self.nics.queues.push(
             source as usize,
             message,
@@ -148,16 +174,18 @@ impl Executor {
         let member = mark & !ACKNOWLEDGEMENT;
         let at = &mut own.members[member as usize];
         let others = own.groups.get(at.group).ranks.len() as i64 - 1;
+        let lane = at.lanes.iter().position(|lane| lane.source as usize == source).unwrap_or(0);
         let packet = if mark == member {
-            let Some((place, segment)) = at.find(at.taken) else { return };
+            let Some((place, segment)) = at.find(at.lanes[lane].taken) else { return };
             let items = &at.ops[place].shape.items;
             let item = items.range(items.item_of(segment));
             (taken.is_first, taken.is_last) = (segment == item.start, segment + 1 == item.end);
-            at.is_queued = false;
-            at.taken = at.taken.wrapping_add(1);
+            at.lanes[lane].is_queued = false;
+            at.lanes[lane].taken = at.lanes[lane].taken.wrapping_add(1);
             own.packet(member, place, segment)
         } else {
-            let segment = at.acknowledgements.pop_front().unwrap_or(0);
+            let first = at.acknowledgements.iter().position(|&segment| at.lane_of(segment) == lane);
+            let segment = first.and_then(|first| at.acknowledgements.remove(first)).unwrap_or(0);
             let value = contribution(at.of, segment);
             GroupPacket { group: at.group, segment, work: GroupWork::Acknowledge, value, element: 0 }
         };
@@ -172,7 +200,7 @@ impl Executor {
             }
         }
         if mark == member {
-            self.queue_segment(member);
+            self.queue_segment(member, lane);
         }
     }
 

@@ -6,7 +6,7 @@ use fabric::Batch;
 use host::{Completed, Executor, Groups, HostError, LocalRanks, MOST_TRACED, Progress, Released};
 use mpi::collectives::{Fastest, FastestNetwork, FastestWithin};
 use mpi::program::{FanOut, Interval};
-use units::{Arithmetic, TaskId, Time};
+use units::{Arithmetic, NodeId, TaskId, Time};
 
 use super::described::Ranks;
 use super::interface;
@@ -219,6 +219,9 @@ pub(crate) fn traffic_of(
     }
     if network.trees().is_some() {
         executor = executor.with_groups(Arc::clone(groups));
+        if let Some(trees) = GroupTrees::of(network, own.first_group).filter(|_| network.topology.planes() > 1) {
+            executor = executor.with_group_rails(|group, rank| trees.rails(NodeId(node_of[rank as usize]), group));
+        }
     }
     if ranks.processors.differ() {
         executor = executor.with_nodes(|node| ranks.processors.node(node));
