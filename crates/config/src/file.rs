@@ -14,7 +14,7 @@ use super::language::{Fault, Language};
 use super::locate::{Source, Sources, find};
 use super::place::Place;
 use super::relations;
-use super::schema::{Key, Shape, TableShape};
+use super::schema::{Key, Shape};
 use super::seeds;
 use super::sweep::{Axis, LABEL, SweptKey, axes, steps};
 use super::tree::{Entry, Node, Table, Value, path_of};
@@ -215,12 +215,12 @@ fn read<L: Language>(
         .map(|(index, (key, value))| setting(key, value, files + index))
         .collect::<Result<Vec<_>, _>>()?;
     for setting in &settings {
-        check_path(&tree, L::shape(), &setting.path, setting.place)?;
+        check_path::<L>(&mut tree, &setting.path, setting.place)?;
         tree.set(&setting.path, setting.place, setting.node.clone());
     }
     let mut axes = axes(tree.remove("sweep"))?;
     let mut keys = axes.iter().flat_map(|axis| &axis.keys);
-    keys.try_for_each(|key| check_path(&tree, L::shape(), &key.path, key.key_place))?;
+    keys.try_for_each(|key| check_path::<L>(&mut tree, &key.path, key.key_place))?;
     axes.iter_mut().for_each(|axis| axis.keys.retain(|key| !settings.iter().any(|setting| setting.settles(key))));
     axes.retain(|axis| !axis.keys.is_empty());
     check_labels(&axes, &settings)?;
@@ -242,13 +242,13 @@ fn points_of<L: Language>(
 }
 
 /// Refuses the path of a key that options and sweeps cannot change.
-fn check_path(tree: &Table, file: &TableShape, path: &[String], place: Place) -> Result<(), ConfigError> {
+fn check_path<L: Language>(tree: &mut Table, path: &[String], place: Place) -> Result<(), ConfigError> {
     if let Some(key) = path.first().filter(|key| include::KEYS.contains(&key.as_str())) {
         let message = format!("`{key}` is read where a file begins: options and sweeps cannot change it");
         return Err(ConfigError::new(place, path.join("."), message));
     }
     check_quantity(tree, path, place)?;
-    check_name(tree, file, path, place)
+    check_name::<L>(tree, path, place)
 }
 
 /// Refuses the path of a key within a quantity, such as one class of `router.buffer` where the file has one depth for
@@ -273,11 +273,17 @@ fn check_quantity(tree: &Table, path: &[String], place: Place) -> Result<(), Con
     Ok(())
 }
 
-/// Refuses the path of a key of a table that does not exist, such as of a job in a list of jobs.
-fn check_name(tree: &Table, file: &TableShape, path: &[String], place: Place) -> Result<(), ConfigError> {
+/// Refuses the path of a key of a table that does not exist, such as of a job in a list of jobs. A table that is implied
+/// is added to the list.
+fn check_name<L: Language>(tree: &mut Table, path: &[String], place: Place) -> Result<(), ConfigError> {
     let [section, name, ..] = path else { return Ok(()) };
     let is_list = |key: &Key| key.name == *section && matches!(key.shape, Shape::List(_));
-    if !file.keys.iter().any(is_list) {
+    if !L::shape().keys.iter().any(is_list) {
+        return Ok(());
+    }
+    let implied = L::implied(tree, section);
+    if implied.contains(name) {
+        tree.add_named(section, name, place);
         return Ok(());
     }
     let Some(Entry { node: tables, .. }) = tree.get(section) else {
@@ -292,6 +298,7 @@ fn check_name(tree: &Table, file: &TableShape, path: &[String], place: Place) ->
     } else {
         Vec::new()
     };
+    let names = names.into_iter().chain(implied.iter().map(String::as_str));
     Err(ConfigError::new(place, path.join("."), format!("there is no {section} `{name}`")).allowing(name, names))
 }
 

@@ -55,6 +55,9 @@ pub trait Language {
     /// A short name that is none, or a key from which nothing can follow.
     fn fill_kinds(root: &mut Table) -> Result<(), Fault>;
 
+    /// Returns the names of tables that `fill_kinds` adds to the list `section`. Options and sweeps may set their keys.
+    fn implied(root: &Table, section: &str) -> Vec<String>;
+
     /// Writes the values that follow from kinds, where the file has none.
     fn fill(root: &mut Table);
 

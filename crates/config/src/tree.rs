@@ -96,6 +96,20 @@ impl Table {
         *self = preset;
     }
 
+    /// Adds a table named `name` to the list `section`, unless the list has it. The list is created if it does not exist.
+    pub fn add_named(&mut self, section: &str, name: &str, place: Place) {
+        if self.get(section).is_none() {
+            let list = Node { place, value: Value::List(Vec::new()) };
+            self.entries.push(Entry { key: section.to_owned(), key_place: place, node: list });
+        }
+        let entry = self.entries.iter_mut().find(|entry| entry.key == section && entry.node.index_of(name).is_none());
+        if let Some(Value::List(items)) = entry.map(|entry| &mut entry.node.value) {
+            let name = Node { place, value: Value::Text(name.to_owned()) };
+            let entries = vec![Entry { key: "name".into(), key_place: place, node: name }];
+            items.push(Node { place, value: Value::Table(Self { entries }) });
+        }
+    }
+
     /// Returns the kind of the table, if it names one.
     fn kind(&self) -> Option<&str> {
         KINDS.iter().find_map(|key| self.get(key)).and_then(|entry| entry.node.as_text())
@@ -128,10 +142,8 @@ impl Table {
 impl Entry {
     /// Gives an entry that is not in the file, and its parts, the place of something that is.
     fn move_to(&mut self, place: Place) {
-        (self.key_place, self.node.place) = (place, place);
-        if let Value::Table(table) = &mut self.node.value {
-            table.entries.iter_mut().for_each(|entry| entry.move_to(place));
-        }
+        self.key_place = place;
+        self.node.move_to(place);
     }
 
     fn overlay(&mut self, over: Self) {
@@ -162,6 +174,15 @@ impl Value {
 }
 
 impl Node {
+    fn move_to(&mut self, place: Place) {
+        self.place = place;
+        match &mut self.value {
+            Value::Table(table) => table.entries.iter_mut().for_each(|entry| entry.move_to(place)),
+            Value::List(items) => items.iter_mut().for_each(|item| item.move_to(place)),
+            _ => {}
+        }
+    }
+
     /// Sets the value at a path below this node.
     pub fn set(&mut self, path: &[String], key_place: Place, node: Self) {
         if path.is_empty() {

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use topology::NetworkSpec;
 
 use crate::spec::ExperimentSpec;
-use crate::{machine, nic_presets, searched};
+use crate::{machine, nic_presets, node_name, searched};
 
 /// Point of a sweep: one combination of its values.
 pub type Point = config::Point<ExperimentSpec>;
@@ -74,13 +74,19 @@ impl Language for ExperimentLanguage {
         }
         machine::fill_strategy(root);
         // Whether there are ranks, and hosts, follows from kinds.
-        ["workload", "placement", "job", "network"]
+        ["workload", "placement", "job"]
             .into_iter()
             .for_each(|section| config::fill_section(Self::shape(), section, root));
         machine::fill(root)?;
+        node_name::fill(root)?;
+        config::fill_section(Self::shape(), "network", root);
         fill_routing(root);
         tables_of(root, "network").into_iter().for_each(fill_routing);
         Ok(())
+    }
+
+    fn implied(root: &Table, section: &str) -> Vec<String> {
+        if section == "network" { node_name::networks(root) } else { Vec::new() }
     }
 
     fn fill(root: &mut Table) {

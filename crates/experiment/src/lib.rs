@@ -9,6 +9,7 @@ mod machine;
 mod networks;
 mod nic;
 mod nic_presets;
+mod node_name;
 mod place;
 mod searched;
 mod spec;

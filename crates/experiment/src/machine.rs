@@ -26,7 +26,8 @@ pub struct NamedMachineSpec {
     pub name: String,
 }
 
-fn fault(path: String, error: NameError) -> Fault {
+/// Returns the fault of a name of a catalogue.
+pub(crate) fn fault(path: String, error: NameError) -> Fault {
     Fault { path, message: error.message, written: error.written, allowed: error.allowed }
 }
 

@@ -54,7 +54,7 @@ pub struct JoinedNetworkSpec {
     #[schemars(extend("x-example" = "[0, 2, 4, 6]"))]
     pub endpoints: Option<Vec<u32>>,
     /// Order in which endpoints take the nodes of the topology, island by island.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub order: EndpointOrder,
     /// Largest message that takes this network, if a later network joins its ends too. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,10 +94,6 @@ pub(crate) fn unwritten() -> NetworkSpec {
 /// Returns whether the section of the topology is left out.
 pub(crate) fn is_unwritten(topology: &NetworkSpec) -> bool {
     *topology == unwritten()
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// Relays: endpoints that pass messages on which no network carries from end to end. The relay is an endpoint in the

@@ -216,6 +216,11 @@ pub struct LinkClassSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeSpec {
+    /// Node of the catalogue by name (`cutthrough list nodes`), with its parameters after a colon, such as "dgx-h100" or
+    /// "tpu-v4:x=2". Its networks precede those of the file, and its values fill keys that the file leaves out.
+    #[schemars(extend("x-example" = "\"dgx-h100\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Number of endpoints of a node, such as its GPUs. Placements, allocations and loads count endpoints.
     #[schemars(range(min = 1, max = 65536), extend("x-rules" = ["requires several networks"]))]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use mapping::{HostLimits, HostTable, MACHINES, NamedMachine};
+use mapping::{HostLimits, HostTable, MACHINES, NODES, NamedMachine, NamedNode};
 use topology::families::file::FileSpec;
 use topology::{Endpoint, NetworkSpec, Topology, TopologySpec};
 use units::{NodeId, RouterId};
@@ -92,7 +92,7 @@ fn machines_have_the_published_wires() {
 fn every_number_of_a_machine_states_how_it_is_known() {
     // Would catch a number that was added without its source.
     let marks = ["seen", "secondary", "derived", "unsourced"];
-    for (name, file) in MACHINES {
+    for (name, file) in MACHINES.iter().chain(NODES) {
         let mut section = "";
         for line in file.lines().filter(|line| !line.starts_with('#')) {
             if line.starts_with('[') {
@@ -106,6 +106,40 @@ fn every_number_of_a_machine_states_how_it_is_known() {
             }
         }
     }
+}
+
+#[test]
+fn nodes_have_the_published_bandwidths() {
+    // Bandwidth in GB/s and each way: of an endpoint inside the node, of one link inside it, and of one of its interfaces,
+    // where they are published. Would catch rates of both ways, of all planes together, and of the wrong generation.
+    for (name, endpoints, inside, link, interface) in [
+        ("dgx-a100", 8, 300.0, 50.0, 25.0),
+        ("dgx-h100", 8, 450.0, 112.5, 50.0),
+        ("dgx-b200", 8, 900.0, 450.0, 50.0),
+        ("gb200-nvl72", 4, 900.0, 50.0, 50.0),
+        ("frontier", 8, 200.0 + 3.0 * 50.0, 50.0, 25.0),
+        ("cpu-1-nic", 2, 108.0, 108.0, 25.0),
+        ("cpu-2-nic", 2, 108.0, 108.0, 25.0),
+        ("tpu-v4", 4, 300.0, 50.0, 0.0),
+    ] {
+        let node: toml::Table = NamedNode::find(name).expect("a node").text().parse().expect("sections");
+        let rate = |link: &toml::Value| {
+            let bandwidth: units::Bandwidth = link["bandwidth"].as_str().expect("a rate").parse().expect("a rate");
+            bandwidth.0 as f64 / 8e9
+        };
+        let network = &node["network"][0];
+        let planes = network["topology"].get("planes").map_or(1, |planes| planes.as_integer().expect("planes"));
+        let injection = network["link"].get("injection").unwrap_or(&network["link"]);
+        let outside = node.get("interface").map_or(0.0, |own| rate(&own["link"]));
+        let found = (rate(injection) * planes as f64, rate(&network["link"]), outside);
+        assert_eq!(found, (inside, link, interface), "{name}");
+        assert_eq!(node["node"]["endpoints"].as_integer(), Some(endpoints), "{name}");
+    }
+    let slice: toml::Table = NamedNode::find("tpu-v4:x=2").expect("a node").text().parse().expect("sections");
+    assert_eq!(slice["network"][0]["topology"]["dims"].to_string(), "[8, 4, 4]");
+    assert_eq!(NamedNode::entries().len(), NODES.len());
+    let error = NamedNode::find("dgx-h10").expect_err("no node");
+    assert!(error.message == "there is no node `dgx-h10`" && error.allowed.contains(&"dgx-h100".to_owned()), "{error}");
 }
 
 #[test]

@@ -114,3 +114,72 @@ fn an_experiment_uses_a_whole_partition() {
     let error = error_of(&TRAFFIC.replace("lumi:groups=4", "bluegene-l:20"));
     assert!(&*error.key == "machine.name" && error.message.ends_with("name `bluegene-l:32`"), "{error}");
 }
+
+/// A node of the catalogue with a network of the file, and a program of ranks.
+const NODE: &str = r#"
+[node]
+name = "dgx-h100"
+count = 2
+
+[[network]]
+name = "rail"
+topology = "single-switch:16"
+
+[workload]
+program = { kind = "collective", operation = "allreduce", size = "1 KiB" }
+"#;
+
+#[test]
+fn a_node_by_name_brings_its_networks() {
+    // Would catch networks of the node behind those of the file, keys of its interfaces that are lost or override the
+    // file's, and options that cannot reach a network that only the node has.
+    let networks = |text: &str, options: &[(&str, &str)]| {
+        let experiment = load_with(text, options).unwrap_or_else(|error| panic!("{error}"));
+        let spec = serde_json::to_value(&experiment.points()[0].spec).unwrap();
+        assert_eq!(spec["node"]["endpoints"], 8);
+        (spec["network"][0].clone(), spec["network"][1].clone())
+    };
+    let (inside, rail) = networks(NODE, &[]);
+    assert_eq!((&inside["name"], &inside["topology"]["planes"]), (&"nvlink".into(), &4.into()));
+    assert_eq!(inside["link"]["bandwidth"], "900 Gb/s");
+    assert_eq!((&rail["name"], &rail["order"]), (&"rail".into(), &"by-rail".into()));
+    assert_eq!(rail["link"]["bandwidth"], "400 Gb/s");
+    let own = NODE.replace("topology = ", "order = \"by-node\"\nlink = { bandwidth = \"200 Gb/s\" }\ntopology = ");
+    let (_, rail) = networks(&own, &[]);
+    assert_eq!((&rail["order"], &rail["link"]["bandwidth"]), (&"by-node".into(), &"200 Gb/s".into()));
+    assert_eq!(rail["link"]["delay"], "20 ns");
+    // Links of the whole file are links of its networks, and not of the node's.
+    let link = [("link.bandwidth", "100 Gb/s"), ("link.delay", "1 us")];
+    let (inside, rail) = networks(NODE, &link);
+    assert_eq!((&inside["link"]["bandwidth"], rail.get("link")), (&"900 Gb/s".into(), None));
+    for options in [&[("network.nvlink.link.delay", "1 us")][..], &[("network.nvlink.topology.planes", "2")]] {
+        let (inside, rail) = networks(NODE, options);
+        let changed = (inside["link"]["delay"] == "1 us", inside["topology"]["planes"] == 2);
+        assert_eq!(changed, (options[0].0.ends_with("delay"), options[0].0.ends_with("planes")));
+        assert_eq!((&inside["name"], &rail["name"]), (&"nvlink".into(), &"rail".into()));
+    }
+    let sweep = format!("{NODE}[sweep]\n\"network.nvlink.link.bandwidth\" = [\"1 Tb/s\", \"2 Tb/s\"]\n");
+    let experiment = load(&sweep).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(experiment.points()[1].spec.networks[0].link.as_ref().unwrap().bandwidth.0, 2_000_000_000_000);
+}
+
+#[test]
+fn a_resolved_node_is_itself() {
+    // Would catch keys that the node fills once more when the resolved file is read.
+    let by_node = NODE.replace("topology = ", "order = \"by-node\"\ntopology = ");
+    for text in [NODE, &by_node, &NODE.replace("dgx-h100", "frontier"), &NODE.replace("dgx-h100", "tpu-v4:y=2")] {
+        let spec = load(text).unwrap_or_else(|error| panic!("{error}")).points()[0].spec.clone();
+        assert_eq!(load(&spec.to_toml()).unwrap().points()[0].spec, spec);
+    }
+}
+
+#[test]
+fn faults_of_a_node_are_shown_at_its_line() {
+    // Would catch a name without the nearest, and a network of an option that is neither in the file nor in the node.
+    let error = error_of(&NODE.replace("dgx-h100", "dgx-h10"));
+    assert_eq!((&*error.key, error.position.as_ref().map(|position| position.line)), ("node.name", Some(3)));
+    assert_eq!(error.help.as_deref(), Some("did you mean `dgx-h100`?"));
+    let error = load_with(NODE, &[("network.nvlnk.link.delay", "1 us")]).unwrap_err();
+    assert_eq!(error.help.as_deref(), Some("did you mean `nvlink`?"));
+    assert!(error.allowed.contains(&"rail".to_owned()) && error.message.contains("no network `nvlnk`"), "{error}");
+}

@@ -41,6 +41,7 @@ mod multicast;
 mod multicast_switch;
 mod named;
 mod networks;
+mod nodes;
 mod operations;
 mod pacer;
 mod planes;

@@ -14,6 +14,7 @@
 //! on different switches of one network.
 
 mod hosts;
+mod nodes;
 mod parameters;
 
 use serde::Deserialize;
@@ -24,17 +25,23 @@ use units::{Bandwidth, Time};
 use super::PresetLink;
 use hosts::HostRule;
 pub use hosts::{HostLimits, HostTable};
+pub use nodes::{NODES, NamedNode};
 use parameters::{Parameters, Values};
 
-/// Defines the catalogue from the names of the files.
-macro_rules! machines {
-    ($($name:literal,)*) => {
-        /// Names of the machines, and their files.
-        pub const MACHINES: &[(&str, &str)] = &[$(($name, include_str!(concat!($name, ".toml"))),)*];
+/// Names of a catalogue, and their files.
+type Files = [(&'static str, &'static str)];
+
+/// Lists the files of a folder by their names.
+macro_rules! files {
+    ($folder:literal: $($name:literal,)*) => {
+        &[$(($name, include_str!(concat!($folder, $name, ".toml"))),)*]
     };
 }
+use files;
 
-machines! {
+/// Names of the machines, and their files.
+pub const MACHINES: &Files = files! {
+    "":
     "alps",
     "aurora",
     "deepseek",
@@ -61,7 +68,7 @@ machines! {
     "jaguar",
     "ranger",
     "abe",
-}
+};
 
 /// Name of a machine that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,13 +104,45 @@ struct MachineFile {
     hosts: Vec<HostRule>,
     #[serde(flatten)]
     sections: Table,
+    /// Keys of `[topology]` that parameters set.
+    #[serde(skip)]
+    by_parameters: Vec<String>,
+}
+
+impl MachineFile {
+    /// Reads the file of a name with parameters, such as `lumi:groups=4`, and replaces the expressions of its sections.
+    /// `noun` says what the catalogue `files` consists of.
+    fn read(noun: &str, files: &Files, text: &str) -> Result<Self, NameError> {
+        let (name, settings) = split(text);
+        let Some(file) = file_of(files, name) else {
+            let all: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
+            return Err(NameError::new(format!("there is no {noun} `{}`", units::shortened(name)), name, &all));
+        };
+        let damaged = |problem: String| NameError::new(format!("the file of `{name}`: {problem}"), name, []);
+        let mut file: Self = toml::from_str(file).map_err(|error| damaged(error.to_string()))?;
+        let values = Values::read(name, settings, &file.parameters)?;
+        if let Some((product, most)) = &file.limit
+            && let Some(found) = values.product(product).map_err(damaged)?.filter(|found| found > most)
+        {
+            let message =
+                format!("`{}` of `{name}` is {found}; at most {most} is allowed", product.replace('*', " * "));
+            return Err(NameError::new(message, "", []));
+        }
+        let is_expression = |value: &Value| value.as_str().is_some_and(|text| text.starts_with('$'));
+        let topology = file.sections.get("topology").and_then(Value::as_table).into_iter().flatten();
+        let by_parameters = topology.filter(|(_, value)| is_expression(value)).map(|(key, _)| key.clone());
+        file.by_parameters = by_parameters.collect();
+        file.sections.iter_mut().try_for_each(|(_, value)| values.fill(value)).map_err(damaged)?;
+        file.used.iter_mut().try_for_each(|value| values.fill(value)).map_err(damaged)?;
+        Ok(file)
+    }
 }
 
 fn one_core() -> u32 {
     1
 }
 
-/// Entry of the catalogue.
+/// Entry of a catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineEntry {
     /// Name.
@@ -114,7 +153,7 @@ pub struct MachineEntry {
     pub assumed: String,
     /// Names of the parameters.
     pub parameters: Vec<String>,
-    /// File of the machine, whose comments name the sources of its numbers.
+    /// The file, whose comments name the sources of its numbers.
     pub text: &'static str,
 }
 
@@ -149,16 +188,12 @@ const WIRES: [&str; 4] = ["wires", "global_wires", "local_wires", "planes"];
 impl NamedMachine {
     /// Returns all machines, without a machine whose file cannot be read, which tests exclude.
     pub fn entries() -> Vec<MachineEntry> {
-        let entry = |(name, text): &(&'static str, &'static str)| {
-            let MachineFile { about, assumed, parameters, .. } = toml::from_str(text).ok()?;
-            Some(MachineEntry { name, about, assumed, parameters: parameters.into_keys().collect(), text })
-        };
-        MACHINES.iter().filter_map(entry).collect()
+        entries(MACHINES)
     }
 
     /// Returns whether a text names a machine of the catalogue, with or without parameters.
     pub fn is_name(text: &str) -> bool {
-        file_of(split(text).0).is_some()
+        file_of(MACHINES, split(text).0).is_some()
     }
 
     /// Returns the machine of a name such as `lumi` or `lumi:groups=4`.
@@ -166,28 +201,9 @@ impl NamedMachine {
     /// # Errors
     /// If there is no such machine, or if a parameter does not exist, has an invalid value or is missing.
     pub fn find(text: &str) -> Result<Self, NameError> {
-        let (name, settings) = split(text);
-        let Some(file) = file_of(name) else {
-            let all: Vec<String> = MACHINES.iter().map(|(name, _)| (*name).to_owned()).collect();
-            return Err(NameError::new(format!("there is no machine `{}`", units::shortened(name)), name, &all));
-        };
-        let damaged = |problem: String| NameError::new(format!("the file of `{name}`: {problem}"), name, []);
-        let mut file: MachineFile = toml::from_str(file).map_err(|error| damaged(error.to_string()))?;
-        let values = Values::read(name, settings, &file.parameters)?;
-        if let Some((product, most)) = &file.limit
-            && let Some(found) = values.product(product).map_err(damaged)?.filter(|found| found > most)
-        {
-            let message =
-                format!("`{}` of `{name}` is {found}; at most {most} is allowed", product.replace('*', " * "));
-            return Err(NameError::new(message, "", []));
-        }
-        let is_expression = |value: &Value| value.as_str().is_some_and(|text| text.starts_with('$'));
-        let topology = file.sections.get("topology").and_then(Value::as_table).into_iter().flatten();
-        let by_parameters = topology.filter(|(_, value)| is_expression(value)).map(|(key, _)| key.clone()).collect();
-        file.sections.iter_mut().try_for_each(|(_, value)| values.fill(value)).map_err(damaged)?;
-        file.used.iter_mut().try_for_each(|value| values.fill(value)).map_err(damaged)?;
+        let file = MachineFile::read("machine", MACHINES, text)?;
         let used = file.used.as_ref().and_then(Value::as_integer).and_then(|used| u32::try_from(used).ok());
-        let MachineFile { about, assumed, cores, sections, hosts, .. } = file;
+        let MachineFile { about, assumed, cores, sections, hosts, by_parameters, .. } = file;
         Ok(Self { about, assumed, cores, used, sections, by_parameters, hosts })
     }
 
@@ -237,6 +253,15 @@ fn split(text: &str) -> (&str, &str) {
     (name.trim(), settings)
 }
 
-fn file_of(name: &str) -> Option<&'static str> {
-    MACHINES.iter().find(|(own, _)| *own == name).map(|(_, file)| *file)
+/// Returns the entries of a catalogue.
+fn entries(files: &Files) -> Vec<MachineEntry> {
+    let entry = |(name, text): &(&'static str, &'static str)| {
+        let MachineFile { about, assumed, parameters, .. } = toml::from_str(text).ok()?;
+        Some(MachineEntry { name, about, assumed, parameters: parameters.into_keys().collect(), text })
+    };
+    files.iter().filter_map(entry).collect()
+}
+
+fn file_of(files: &Files, name: &str) -> Option<&'static str> {
+    files.iter().find(|(own, _)| *own == name).map(|(_, file)| *file)
 }
