@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
 import pytest
+from cutthrough.cli.complete import topics
 from cutthrough.reference import keys as reference
 
 if TYPE_CHECKING:
@@ -33,6 +34,21 @@ def test_machines_are_listed_and_explained(cutthrough: Callable[..., Any]) -> No
     assert json.loads(again) == found
     assert cutthrough("explain", "machine").status == 0
     assert cutthrough("explain", "machine.lumy").status == 2
+
+
+def test_nodes_are_listed_and_explained(cutthrough: Callable[..., Any]) -> None:
+    """Catches a node without its parameters, and one whose file only its machine's name finds."""
+    listed = {entry["name"]: entry for entry in json.loads(cutthrough("list", "nodes", "--json").out)["nodes"]}
+    assert set(listed) == set(reference.nodes())
+    assert listed["tpu-v4"]["keys"] == ["x", "y", "z"]
+    assert "# seen" in cutthrough("explain", "node.dgx-h100").out
+    found = json.loads(cutthrough("explain", "Node.Frontier", "--json").out)
+    assert (found["node"], found["text"]) == ("frontier", reference.nodes()["frontier"])
+    assert found["text"] != reference.machines()["frontier"]
+    assert cutthrough("explain", "node").status == 0
+    assert cutthrough("explain", "node.endpoints").status == 0
+    assert cutthrough("explain", "node.dgx-h10").status == 2
+    assert "node.dgx-h100" in topics("node.dgx")
 
 
 def test_commands_take_names_of_machines(

@@ -71,7 +71,8 @@ def topics(incomplete: str) -> list[str]:
     """Returns the topics of `explain`."""
     import cutthrough.reference.keys as reference
 
-    names = [*reference.topics(), *(f"machine.{name}" for name in reference.machines())]
+    files = {"machine": reference.machines(), "node": reference.nodes()}
+    names = [*reference.topics(), *(f"{section}.{name}" for section, held in files.items() for name in held)]
     return [name for name in names if name.startswith(incomplete)]
 
 

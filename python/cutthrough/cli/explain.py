@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-#: Beginning of the topics that are machines of the catalogue.
-MACHINE = "machine."
-#: Meaning of the marks in the files of machines.
+#: Catalogues whose files are topics, such as `machine.lumi`, by the beginning of the topic.
+FILES = {"machine": reference.machines, "node": reference.nodes}
+#: Meaning of the marks in the files of machines and nodes.
 MARKS = (
     "seen: in a text of the operator or the vendor; secondary: in a text about it; derived: arithmetic on such "
     "numbers; unsourced: an assumption"
@@ -48,7 +48,7 @@ def explain(
         typer.Argument(
             metavar="NAME",
             help="A section, a kind or a key: `topology`, `topology.dragonfly.h`, or the end of one: `precision`; or "
-            "`machine.NAME`, for the numbers of a named machine and their sources. Case "
+            "`machine.NAME` or `node.NAME`, for the numbers of a named machine or node and their sources. Case "
             "does not matter, and `_`, `-` and blanks are alike.",
             autocompletion=complete.topics,
         ),
@@ -64,10 +64,11 @@ def explain(
     """
     name = " ".join(names)
     # Parameters do not change the file: `machine.lumi:groups=4` is that of `machine.lumi`.
-    machine = name.lower().removeprefix(MACHINE).partition(":")[0]
-    if name.lower().startswith(MACHINE) and (text := reference.machines().get(machine)) is not None:
+    catalogue, _, named = name.lower().partition(":")[0].partition(".")
+    text = FILES[catalogue]().get(named) if catalogue in FILES else None
+    if text is not None:
         if json_output:
-            print_json({"version": _core.__version__, "machine": machine, "text": text})
+            print_json({"version": _core.__version__, catalogue: named, "text": text})
             return
         out.print(text, markup=False, soft_wrap=True)
         out.print(MARKS, markup=False)

@@ -24,6 +24,7 @@ __all__ = [
     "explain",
     "has",
     "machines",
+    "nodes",
     "sections",
     "settable",
     "summary",
@@ -285,7 +286,8 @@ def _readings(asked: str) -> list[str]:
 
 def _unknown(asked: str) -> _core.ExperimentError:
     """Returns the error for an unknown name."""
-    names = list(topics())
+    files = {"machine": machines(), "node": nodes()}
+    names = [*topics(), *(f"{section}.{name}" for section, held in files.items() for name in held)]
     near = difflib.get_close_matches(asked, names, MOST_NEAR, 0.5)
     ends = {path.rsplit(".", asked.count(".") + 1)[-1] if asked.count(".") == 0 else path: path for path in names}
     near += [ends[end] for end in difflib.get_close_matches(asked, ends, MOST_NEAR, 0.7)]
@@ -319,13 +321,23 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
             listed = lists.setdefault(PLURALS.get(section.path, section.path), [])
             listed.append({"name": section.tag[1], "summary": summary(section.doc), "keys": names})
     mapping: dict[str, list[dict[str, Any]]] = json.loads(_core.mapping_catalogue())
-    mapping["machines"] = [{key: entry[key] for key in ("name", "summary", "keys")} for entry in mapping["machines"]]
+    for files in ("machines", "nodes"):
+        mapping[files] = [{key: entry[key] for key in ("name", "summary", "keys")} for entry in mapping[files]]
     return {name: entries for name, entries in {**lists, **mapping}.items() if entries}
 
 
 def machines() -> dict[str, str]:
     """Returns the file of each machine of the catalogue by its name. Comments name the source of each number."""
-    return {entry["name"]: entry["text"] for entry in json.loads(_core.mapping_catalogue())["machines"]}
+    return _files("machines")
+
+
+def nodes() -> dict[str, str]:
+    """Returns the file of each node of the catalogue by its name. Comments name the source of each number."""
+    return _files("nodes")
+
+
+def _files(catalogue: str) -> dict[str, str]:
+    return {entry["name"]: entry["text"] for entry in json.loads(_core.mapping_catalogue())[catalogue]}
 
 
 def summary(doc: str) -> str:

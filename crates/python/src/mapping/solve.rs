@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mapping::strategies::{StrategyName, map};
-use mapping::{MapSpec, Mapping, MappingError, NamedMachine, Problem, Watch, channel_use, measure};
+use mapping::{MapSpec, Mapping, MappingError, NamedMachine, NamedNode, Problem, Watch, channel_use, measure};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
@@ -172,16 +172,17 @@ pub fn measure_mapping<'py>(
     Ok((text.to_string(), doubles(py, &channels.bytes)))
 }
 
-/// JSON: the strategies, machines and graphs that can be named, each with a line of description.
+/// JSON: the strategies, machines, nodes and graphs that can be named, each with a line of description.
 #[pyfunction]
 pub fn mapping_catalogue() -> String {
     let strategy = |name: &StrategyName| json!({ "name": name.name(), "summary": name.about(), "keys": [] });
-    let machine = |own: mapping::MachineEntry| json!({ "name": own.name, "summary": own.summary(), "keys": own.parameters, "text": own.text });
+    let file = |own: mapping::MachineEntry| json!({ "name": own.name, "summary": own.summary(), "keys": own.parameters, "text": own.text });
     let graph = |(name, example, key): &(&str, &str, &str)| json!({ "name": name, "summary": format!("for example {example}"), "keys": [key] });
     let list = |values: Vec<Value>| Value::Array(values);
     json!({
         "strategies": list(StrategyName::ALL.iter().map(strategy).collect()),
-        "machines": list(NamedMachine::entries().into_iter().map(machine).collect()),
+        "machines": list(NamedMachine::entries().into_iter().map(file).collect()),
+        "nodes": list(NamedNode::entries().into_iter().map(file).collect()),
         "graphs": list(GraphSpec::KINDS.iter().map(graph).collect()),
     })
     .to_string()

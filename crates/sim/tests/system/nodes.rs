@@ -45,7 +45,7 @@ fn messages_take_the_published_bandwidths() {
     for (name, endpoints, planes, inside, outside) in [
         ("dgx-a100", 8, 6, 50.0, 25.0),
         ("dgx-h100", 8, 4, 112.5, 50.0),
-        ("gb200-nvl72", 4, 18, 50.0, 50.0),
+        ("gb200-nvl72", 4, 9, 100.0, 50.0),
         ("cpu-2-nic", 2, 1, 108.0, 25.0),
     ] {
         let ends = |to: u32| end_ns(&machine(name, 2 * endpoints, &message(2 * endpoints, to, 36).program()));
