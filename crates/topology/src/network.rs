@@ -1,11 +1,12 @@
 //! Interface of topologies, and the numbering of their channels.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
 
 use crate::families::networks::Networks;
-use crate::views::{Cliques, Grid, GroupTable, Groups, Hierarchy, Levels};
+use crate::views::{Addresses, Cliques, Grid, GroupTable, Groups, Hierarchy, Levels};
 use crate::wires::{ChannelClass, Endpoint, NO_PATH};
 
 /// Shape of a machine. Routers, nodes and the ports of each router are numbered from 0 without gaps.
@@ -74,6 +75,8 @@ pub struct Views<'a> {
     pub consecutive: bool,
     /// Networks that are joined, or planes of one network, if there are several.
     pub networks: Option<&'a Networks>,
+    /// InfiniBand addresses, if the network was read from the description of a fabric.
+    pub addresses: Option<&'a Arc<Addresses>>,
     /// Whether routers or nodes have other numbers than in the file of the topology: those of a grid.
     pub renumbered: bool,
     /// Omissions and assumptions of the reader of the topology's file, one sentence each.

@@ -14,4 +14,4 @@ pub(crate) mod slurm_yaml;
 mod wiring;
 mod xml;
 
-pub(crate) use wiring::{Node, Wiring};
+pub(crate) use wiring::{Node, Wiring, WiringAddresses};

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use topology::families::file::{FileTopology, MAX_FILE_PORTS, MAX_FILE_ROUTERS};
+use topology::views::{Addresses, NodeAddress, SwitchAddress};
 use topology::{MAX_PORTS, Topology};
 use units::{LocatedError, Notes};
 
@@ -19,6 +20,17 @@ pub(crate) struct Node {
     pub(crate) host: Option<String>,
     /// Number of the node among the nodes of its host.
     pub(crate) slot: u32,
+}
+
+/// InfiniBand addresses of a wiring, which has a wire and a node for each entry.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct WiringAddresses {
+    /// GUID, description and LID of each switch.
+    pub(crate) switches: Vec<(u64, String, u32)>,
+    /// Port numbers of the ends of each wire.
+    pub(crate) wires: Vec<[u32; 2]>,
+    /// Port number of the switch, LID and LMC of each node.
+    pub(crate) nodes: Vec<(u32, u32, u8)>,
 }
 
 /// Returns a key that sorts names by the numbers in them: `n2` before `n10`.
@@ -50,6 +62,8 @@ pub(crate) struct Wiring {
     pub(crate) bytes_per_s: Option<f64>,
     /// Lines of an edge list that state levels, groups or a grid. Empty if the file does not state them.
     pub(crate) properties: String,
+    /// Addresses. Absent if the file does not state all GUIDs.
+    pub(crate) addresses: Option<WiringAddresses>,
     /// Assumptions and omissions.
     pub(crate) notes: Notes,
     by_name: BTreeMap<String, u32>,
@@ -92,20 +106,50 @@ impl Wiring {
         }
         self.check_ports()?;
         self.check_connected()?;
-        let mut parallel: BTreeMap<(u32, u32, &str), u32> = BTreeMap::new();
-        for (one, other, class) in &self.wires {
-            *parallel.entry((*one.min(other), *one.max(other), class)).or_insert(0) += 1;
-        }
+        let parallel = self.parallel();
         let mut text = self.properties.clone();
-        for ((one, other, class), count) in parallel {
+        for ((one, other, class), wires) in &parallel {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "link {one} {other} {class} x{count}");
+            let _ = writeln!(text, "link {one} {other} {class} x{}", wires.len());
         }
         for node in &self.nodes {
             let _ = writeln!(text, "node {}", node.router);
         }
         let topology = FileTopology::from_text(&text, "the machine").map_err(LocatedError::from)?;
+        let topology = topology.with_addresses(self.addresses.as_ref().map(|found| self.numbered(found, &parallel)));
         Ok(Arc::new(topology.with_notes(self.notes.sentences().to_vec())))
+    }
+
+    /// Returns the wires between each two switches by class, in the order of the topology's ports.
+    fn parallel(&self) -> BTreeMap<(u32, u32, &str), Vec<usize>> {
+        let mut parallel: BTreeMap<(u32, u32, &str), Vec<usize>> = BTreeMap::new();
+        for (wire, (one, other, class)) in self.wires.iter().enumerate() {
+            parallel.entry((*one.min(other), *one.max(other), class)).or_default().push(wire);
+        }
+        parallel
+    }
+
+    /// Returns the addresses with the port numbers in the order of the topology's ports.
+    fn numbered(&self, found: &WiringAddresses, parallel: &BTreeMap<(u32, u32, &str), Vec<usize>>) -> Addresses {
+        let switch = |(guid, name, lid): &(u64, String, u32)| SwitchAddress {
+            guid: *guid,
+            name: name.clone(),
+            lid: *lid,
+            ports: Vec::new(),
+        };
+        let mut switches: Vec<SwitchAddress> = found.switches.iter().map(switch).collect();
+        for &wire in parallel.values().flatten() {
+            let (one, other, _) = self.wires[wire];
+            for (router, number) in [one, other].into_iter().zip(found.wires[wire]) {
+                switches[router as usize].ports.push(number);
+            }
+        }
+        let mut nodes = Vec::new();
+        for (node, &(number, lid, lmc)) in self.nodes.iter().zip(&found.nodes) {
+            switches[node.router as usize].ports.push(number);
+            nodes.push(NodeAddress { name: node.name.clone(), lid, lmc });
+        }
+        Addresses { switches, nodes }
     }
 
     /// Refuses a switch with more ports, or more ports in total, than a topology may have.

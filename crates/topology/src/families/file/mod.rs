@@ -41,7 +41,7 @@ use units::{KeyError, Notes, RouterId, input};
 
 use crate::network::{Topology, Views};
 use crate::shorthand::{Settings, short};
-use crate::views::{GroupTable, Levels};
+use crate::views::{Addresses, GroupTable, Levels};
 use crate::wired::{Apart, MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, WireList, Wired};
 use crate::wires::{ChannelClass, MAX_PORTS};
 use labels::Labels;
@@ -108,6 +108,8 @@ pub struct FileShape {
     group_table: Option<GroupTable>,
     /// Number of groups of equally many nodes, which are numbered group by group.
     node_groups: Option<u32>,
+    /// InfiniBand addresses in the numbering of the file.
+    addresses: Option<Arc<Addresses>>,
     /// Network of a family with equal routers, wires and nodes, whose ports the file's network has too.
     family: Option<Arc<dyn Topology>>,
 }
@@ -117,6 +119,13 @@ impl FileTopology {
     #[must_use]
     pub fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.shape.notes.extend(notes);
+        self
+    }
+
+    /// Adds the InfiniBand addresses of all routers and nodes.
+    #[must_use]
+    pub fn with_addresses(mut self, addresses: Option<Addresses>) -> Self {
+        self.shape.addresses = addresses.map(Arc::new);
         self
     }
 
@@ -167,6 +176,7 @@ impl FileTopology {
         let shape = FileShape {
             class_names: topology.class_names().into_iter().map(str::to_owned).collect(),
             notes: topology.views().notes.to_vec(),
+            addresses: topology.views().addresses.cloned(),
             ..FileShape::default()
         };
         let mut made = Self::copy(shape, topology).map_err(Apart::error)?;
@@ -352,8 +362,10 @@ impl Shape for FileShape {
         let views = self.family.as_ref().map_or_else(Views::default, |family| family.views());
         let node_groups = views.node_groups.or(self.node_groups);
         let group_table = self.group_table.as_ref().filter(|_| views.groups.is_none());
+        // A family has other ports than the file.
+        let addresses = self.addresses.as_ref().filter(|_| !self.renumbered && self.family.is_none());
         let (renumbered, notes, levels) = (self.renumbered, &self.notes, self.levels.as_ref());
-        Views { renumbered, notes, levels, node_groups, group_table, ..views }
+        Views { addresses, renumbered, notes, levels, node_groups, group_table, ..views }
     }
 }
 

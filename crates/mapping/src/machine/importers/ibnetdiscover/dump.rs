@@ -18,6 +18,8 @@ pub(super) enum DeviceKind {
 pub(super) struct Device<'a> {
     pub kind: DeviceKind,
     pub description: &'a str,
+    /// LID of a switch. 0: not stated.
+    pub lid: u32,
     /// Line number of its section.
     pub line: u64,
     /// Number of its ports, connected or not.
@@ -42,6 +44,10 @@ pub(super) struct Wire<'a> {
     pub peer: (&'a str, u32),
     /// Description of the other end.
     pub description: &'a str,
+    /// LID and LMC of the port. An adapter's lines state them.
+    pub own: (u32, u8),
+    /// LID of the other end. 0: not stated.
+    pub lid: u32,
     /// Width and speed such as `4xNDR`. Absent if the line has none.
     pub speed: Option<&'a str>,
 }
@@ -168,8 +174,9 @@ pub(super) fn section(line: u64, text: &str) -> Option<(&str, Device<'_>)> {
     let (ports, rest) = rest.split_once('"')?;
     let count = ports.trim().parse::<u32>().ok()?;
     let (guid, rest) = rest.split_once('"')?;
-    let (description, _) = described(rest)?;
-    (!guid.is_empty()).then_some((guid, Device { kind, description, line, count, ports: BTreeMap::new() }))
+    let (description, behind) = described(rest)?;
+    let lid = number_after(behind, "lid");
+    (!guid.is_empty()).then_some((guid, Device { kind, description, lid, line, count, ports: BTreeMap::new() }))
 }
 
 /// Reads the line of a wire: `[1](guid) "S-2c5e"[17][ext 3](guid) # "name" lid 4 4xHDR`.
@@ -188,7 +195,17 @@ fn wire(line: u64, text: &str) -> Option<(u32, Wire<'_>)> {
         return None;
     }
     let peer = (peer, peer_port.parse().ok()?);
-    Some((port.parse().ok()?, Wire { line, peer, description, speed }))
+    let before = rest.split('"').next().unwrap_or("");
+    // The largest LMC is 7.
+    let own = (number_after(before, "lid"), number_after(before, "lmc").min(7) as u8);
+    let lid = number_after(behind, "lid");
+    Some((port.parse().ok()?, Wire { line, peer, description, own, lid, speed }))
+}
+
+/// Returns the number behind a word. 0: there is none.
+fn number_after(text: &str, word: &str) -> u32 {
+    let mut words = text.split_whitespace().skip_while(|&found| found != word).skip(1);
+    words.next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// Returns the description in quotes, which may have quotes within, and the text behind it. Returns `None` if the quote

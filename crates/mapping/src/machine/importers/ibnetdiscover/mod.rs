@@ -20,8 +20,8 @@ use units::LocatedError;
 use self::dump::{Device, DeviceKind, Dump, Wire};
 use self::hosts::host;
 use self::speeds::Speeds;
-use super::Wiring;
 use super::wiring::{Node, natural};
+use super::{Wiring, WiringAddresses};
 
 /// Part of the description of an aggregation node.
 const AGGREGATION: &str = "aggregation node";
@@ -45,9 +45,15 @@ pub(crate) fn read(text: &str) -> Result<Wiring, LocatedError> {
         names: BTreeSet::new(),
         claims: BTreeMap::new(),
         listed: BTreeMap::new(),
+        addresses: WiringAddresses::default(),
+        ports: BTreeMap::new(),
     };
-    for (guid, _) in dump.devices.iter().filter(|(_, device)| device.kind == DeviceKind::Switch) {
+    let mut are_known = true;
+    for (guid, device) in dump.devices.iter().filter(|(_, device)| device.kind == DeviceKind::Switch) {
         fabric.wiring.router(guid);
+        let number = guid.get(2..).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        are_known &= number.is_some();
+        fabric.addresses.switches.push((number.unwrap_or(0), device.description.to_owned(), device.lid));
     }
     for (&guid, device) in &dump.devices {
         for (&port, wire) in &device.ports {
@@ -55,6 +61,9 @@ pub(crate) fn read(text: &str) -> Result<Wiring, LocatedError> {
         }
     }
     fabric.nodes();
+    if are_known {
+        fabric.wiring.addresses = Some(std::mem::take(&mut fabric.addresses));
+    }
     Ok(fabric.finish())
 }
 
@@ -78,6 +87,9 @@ struct LeftOut<'a> {
 /// Device and port number.
 type Port<'a> = (&'a str, u32);
 
+/// Switch at the other end of an adapter's port, the number of its port, and LID and LMC of the adapter's port.
+type Peer<'a> = (&'a str, (u32, u32, u8));
+
 struct Fabric<'a> {
     dump: &'a Dump<'a>,
     wiring: Wiring,
@@ -87,8 +99,11 @@ struct Fabric<'a> {
     names: BTreeSet<&'a str>,
     /// Near end of the wire that leads to a port, and its line, by the device and number of that port.
     claims: BTreeMap<Port<'a>, (Port<'a>, u64)>,
-    /// Switch at the other end, by adapter and port, of wires that only the switch lists.
-    listed: BTreeMap<&'a str, BTreeMap<u32, &'a str>>,
+    /// Other end by adapter and port, of wires that only the switch lists.
+    listed: BTreeMap<&'a str, BTreeMap<u32, Peer<'a>>>,
+    addresses: WiringAddresses,
+    /// Port number of the switch, LID and LMC of each node, by its name.
+    ports: BTreeMap<String, (u32, u32, u8)>,
 }
 
 fn is_aggregation(description: &str) -> bool {
@@ -116,7 +131,7 @@ impl<'a> Fabric<'a> {
         if back.is_none() {
             self.left.one_ended += 1;
             if device.kind == DeviceKind::Switch && other.kind == DeviceKind::Adapter {
-                self.listed.entry(peer).or_default().insert(peer_port, from.0);
+                self.listed.entry(peer).or_default().insert(peer_port, (from.0, (from.1, wire.lid, 0)));
             }
         }
         let switches = device.kind == DeviceKind::Switch && other.kind == DeviceKind::Switch;
@@ -125,6 +140,7 @@ impl<'a> Fabric<'a> {
         } else if back.is_none() || from < wire.peer {
             if let (true, Some(one), Some(other)) = (switches, self.wiring.known(from.0), self.wiring.known(peer)) {
                 self.wiring.wires.push((one, other, "link".to_owned()));
+                self.addresses.wires.push([from.1, peer_port]);
             }
             let ends = [wire.speed, back.and_then(|back| back.speed)];
             let counts =
@@ -175,6 +191,8 @@ impl<'a> Fabric<'a> {
         }
         // Sorted by host name; adapters without a host come last.
         self.wiring.nodes.sort_by_cached_key(|node| (node.host.is_none(), natural(&node.name)));
+        self.addresses.nodes =
+            self.wiring.nodes.iter().filter_map(|node| self.ports.get(&node.name).copied()).collect();
         let mut slots: BTreeMap<String, u32> = BTreeMap::new();
         for node in &mut self.wiring.nodes {
             if let Some(host) = &node.host {
@@ -191,10 +209,14 @@ impl<'a> Fabric<'a> {
 
     fn adapter(&mut self, guid: &'a str, device: &Device<'a>) {
         // Other ends by port: those that the adapter lists, and those that switches list for its other ports.
-        let mut peers: BTreeMap<u32, &str> = self.listed.get(guid).cloned().unwrap_or_default();
-        peers.extend(device.ports.iter().map(|(&port, wire)| (port, wire.peer.0)));
-        let mut homes = peers.values().filter_map(|peer| self.wiring.known(peer));
-        let Some(router) = homes.next() else {
+        let mut peers: BTreeMap<u32, Peer<'_>> = self.listed.get(guid).cloned().unwrap_or_default();
+        let back = |wire: &Wire<'a>| self.dump.devices.get(wire.peer.0)?.ports.get(&wire.peer.1).map(|back| back.lid);
+        // Old versions of the tool state an adapter's LID in the line of the switch only.
+        let lid = |wire: &Wire<'a>| if wire.own.0 == 0 { back(wire).unwrap_or(0) } else { wire.own.0 };
+        let peer = |wire: &Wire<'a>| (wire.peer.0, (wire.peer.1, lid(wire), wire.own.1));
+        peers.extend(device.ports.iter().map(|(&port, wire)| (port, peer(wire))));
+        let mut homes = peers.values().filter_map(|&(peer, port)| Some((self.wiring.known(peer)?, port)));
+        let Some((router, port)) = homes.next() else {
             self.left.without_switch += 1;
             return;
         };
@@ -202,6 +224,7 @@ impl<'a> Fabric<'a> {
         let host = host(device.description).map(str::to_owned);
         let name = if host.is_some() { device.description } else { guid };
         let name = if self.names.insert(name) { name.to_owned() } else { format!("{name} {guid}") };
+        self.ports.insert(name.clone(), port);
         self.wiring.nodes.push(Node { router, name, host, slot: 0 });
     }
 
