@@ -19,6 +19,7 @@ use crate::algorithms::dimension_order::DimensionOrderSpec;
 use crate::algorithms::dragonfly::MinimalSpec;
 use crate::algorithms::ecmp::EcmpSpec;
 use crate::algorithms::fat_tree::{AdaptiveUpDownSpec, DModKSpec, RandomUpDownSpec, RoundRobinUpDownSpec};
+use crate::algorithms::forwarding::ForwardingTablesSpec;
 use crate::algorithms::levels::LevelRouting;
 use crate::algorithms::minimal_adaptive::MinimalAdaptiveSpec;
 use crate::algorithms::networks::NetworksRouting;
@@ -112,6 +113,8 @@ pub enum RoutingSpec {
     Nue(NueSpec),
     /// Any topology: the next ports from a table in a file.
     Table(TableSpec),
+    /// Networks read from ibnetdiscover's output: the forwarding tables of the fabric, by LID, with its SL to VL tables.
+    ForwardingTables(ForwardingTablesSpec),
 }
 
 impl RoutingSpec {
@@ -211,6 +214,7 @@ impl RoutingSpec {
             Self::Dfsssp(_) => "dfsssp",
             Self::Nue(_) => "nue",
             Self::Table(_) => "table",
+            Self::ForwardingTables(_) => "forwarding-tables",
         }
     }
 
@@ -241,7 +245,8 @@ impl RoutingSpec {
             | Self::Lash(_)
             | Self::Dfsssp(_)
             | Self::Nue(_)
-            | Self::Table(_) => &[],
+            | Self::Table(_)
+            | Self::ForwardingTables(_) => &[],
         }
     }
 
@@ -287,7 +292,8 @@ impl RoutingSpec {
             | Self::Updn(_)
             | Self::Ftree(_)
             | Self::Nue(_)
-            | Self::Table(_) => false,
+            | Self::Table(_)
+            | Self::ForwardingTables(_) => false,
         }
     }
 
@@ -387,6 +393,7 @@ impl RoutingSpec {
             Self::Dfsssp(spec) => Arc::new(spec.build(topology)?),
             Self::Nue(spec) => Arc::new(spec.build(topology)?),
             Self::Table(spec) => Arc::new(spec.build(topology, base)?),
+            Self::ForwardingTables(spec) => Arc::new(spec.build(topology, base)?),
         })
     }
 

@@ -114,7 +114,7 @@ fn quantile(hash: u64, n: u32) -> u64 {
 }
 
 /// Returns a hash of a number: the finalizer of splitmix64, a bijection.
-fn mixed(number: u64) -> u64 {
+pub(super) fn mixed(number: u64) -> u64 {
     let bits = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

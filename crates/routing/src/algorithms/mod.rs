@@ -7,6 +7,7 @@ pub mod dragonfly;
 pub mod ecmp;
 pub mod fat_tree;
 pub mod flat;
+pub mod forwarding;
 pub(crate) mod levels;
 pub mod minimal_adaptive;
 pub mod networks;
