@@ -67,6 +67,17 @@ impl Case {
             table.extend(case.file.remove("workload").map(|workload| ("workload".to_owned(), workload)));
             case.file.insert("job".to_owned(), vec![Value::Table(Table::new())].into());
         }
+        if case.section.section == "network" {
+            table.extend(case.file.remove("topology").map(|topology| ("topology".to_owned(), topology)));
+            case.file.remove("routing");
+            case.file.insert("network".to_owned(), vec![Value::Table(Table::new())].into());
+        }
+        if case.section.section == "relay" {
+            case.file.remove("routing");
+            let network = case.file.remove("topology").map(|topology| ("topology".to_owned(), topology));
+            let network = Table::from_iter(network.into_iter().chain([("name".to_owned(), "name".into())]));
+            case.file.insert("network".to_owned(), vec![Value::Table(network)].into());
+        }
         if let Some((tag, kind)) = case.section.kind.clone() {
             table.insert(tag, kind.into());
         }
@@ -88,12 +99,15 @@ impl Case {
 
     /// The path of the section; one that takes any name gets a name.
     fn path(&self) -> String {
-        if self.section.section == "job" { "job[0]".into() } else { self.section.section.replace("NAME", "up") }
+        match &*self.section.section {
+            list @ ("job" | "network") => format!("{list}[0]"),
+            section => section.replace("NAME", "up"),
+        }
     }
 
     fn table(&mut self) -> &mut Table {
-        if self.section.section == "job" {
-            return self.file["job"][0].as_table_mut().unwrap();
+        if let list @ ("job" | "network") = &*self.section.section {
+            return self.file[list][0].as_table_mut().unwrap();
         }
         let path = self.path();
         path.split('.').filter(|part| !part.is_empty()).fold(&mut self.file, |table, part| {
