@@ -38,8 +38,8 @@ pub(in super::super) struct Hop {
 
 impl Executor {
     /// Returns the rail of a message by the policy.
-    #[inline]
-    pub(super) fn choose_rail(&mut self, &Hop { node, rails: (first, count), ranks, .. }: &Hop) -> u32 {
+    #[inline(always)]
+    pub(super) fn choose_rail(&mut self, Hop { node, rails: (first, count), ranks, .. }: Hop) -> u32 {
         let source = node * self.nics.rails.count() as usize + first as usize;
         let placed = &self.placed;
         let (from, to) = ranks;
@@ -56,21 +56,23 @@ impl Executor {
     }
 
     /// Queues bytes that are handed over now, at one rail or in a stripe for each rail.
-    #[inline]
-    pub(super) fn send_part(&mut self, hop: &Hop, now: u64, around: &mut impl HostContext) {
-        if !hop.is_striped {
-            return self.send_by_rail(hop, now, around);
-        }
+    #[inline(always)]
+    pub(super) fn send_part(&mut self, hop: Hop, now: u64, around: &mut impl HostContext) {
+        if hop.is_striped { self.send_stripes(hop, now, around) } else { self.send_by_rail(hop, now, around) }
+    }
+
+    #[inline(never)]
+    fn send_stripes(&mut self, hop: Hop, now: u64, around: &mut impl HostContext) {
         let (first, count) = hop.rails;
         for Stripe { rail, before, bytes } in stripes(hop.bytes, self.interface.packet, count) {
-            let stripe = Hop { bytes, before: hop.before + before, rail: first + rail, ..*hop };
-            self.send_by_rail(&stripe, now, around);
+            let stripe = Hop { bytes, before: hop.before + before, rail: first + rail, ..hop };
+            self.send_by_rail(stripe, now, around);
         }
     }
 
     /// Queues bytes that are handed over now at their rail.
-    #[inline]
-    fn send_by_rail(&mut self, hop: &Hop, now: u64, around: &mut impl HostContext) {
+    #[inline(always)]
+    fn send_by_rail(&mut self, hop: Hop, now: u64, around: &mut impl HostContext) {
         let source = hop.node * self.nics.rails.count() as usize + hop.rail as usize;
         let at = self.nics.connections.fetch(source, hop.ranks, now);
         let stream = self.stream_of((source, hop.is_data), (hop.before, hop.bytes), hop.written, at);
@@ -119,11 +121,11 @@ impl Executor {
             ranks,
         };
         if self.networks.is_some() {
-            self.send_by_ways(&hop, (bytes, 0), now, around);
+            self.send_by_ways(hop, (bytes, 0), now, around);
             return;
         }
-        hop.rail = self.choose_rail(&hop);
-        self.send_by_rail(&hop, now, around);
+        hop.rail = self.choose_rail(hop);
+        self.send_by_rail(hop, now, around);
     }
 
     /// Queues bytes of a message that are handed over now, by the ways of the message. The message has `all` bytes,
@@ -131,7 +133,7 @@ impl Executor {
     #[inline(never)]
     pub(super) fn send_by_ways(
         &mut self,
-        hop: &Hop,
+        hop: Hop,
         (all, before): (u64, u64),
         now: u64,
         around: &mut impl HostContext,
@@ -153,14 +155,14 @@ impl Executor {
                 bytes: end - begin,
                 before: begin - before,
                 claims: way.claims && hop.is_data,
-                ..*hop
+                ..hop
             };
             if begin == first && !part.is_striped {
-                rail = self.choose_rail(&part);
+                rail = self.choose_rail(part);
             }
             part.rail = rail;
             match way.to == dst {
-                true => self.send_part(&part, now, around),
+                true => self.send_part(part, now, around),
                 false => self.send_to_relay(part, (dst, all), now, around),
             }
         }

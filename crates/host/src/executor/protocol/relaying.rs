@@ -38,7 +38,7 @@ impl Executor {
         if hop.claims && self.networks.as_ref().is_some_and(|own| own.relays.are_limited()) {
             return self.send_in_chunks(hop, now, around);
         }
-        self.send_part(&hop, now, around);
+        self.send_part(hop, now, around);
     }
 
     /// Lets a relay of this executor expect a message of `bytes` bytes to node `dst` of another executor, which would
@@ -101,7 +101,7 @@ impl Executor {
         let come = |own: Stream| Stream { from: own.from.saturating_add(own.per_byte.time(hop.before)), ..own };
         let hop = Hop { written: hop.written.map(come), ..hop };
         let ends = hop.piece.ends && bytes == hop.bytes;
-        self.send_part(&Hop { bytes, before: 0, piece: Piece { ends, ..hop.piece }, ..hop }, now, around);
+        self.send_part(Hop { bytes, before: 0, piece: Piece { ends, ..hop.piece }, ..hop }, now, around);
         Hop { bytes: hop.bytes - bytes, before: bytes, piece: Piece { begins: false, ..hop.piece }, ..hop }
     }
 
@@ -185,7 +185,7 @@ impl Executor {
             ranks,
         };
         if begins && !hop.is_striped {
-            hop.rail = self.choose_rail(&hop);
+            hop.rail = self.choose_rail(hop);
         }
         if let Some(Networks { relays, .. }) = self.networks.as_deref_mut().filter(|_| !ends) {
             relays[place].rail = hop.rail;
@@ -193,7 +193,7 @@ impl Executor {
         if way.to != dst && self.has_node(way.to) {
             self.expect(&mut hop, (dst, own.bytes));
         }
-        self.send_part(&hop, now, around);
+        self.send_part(hop, now, around);
     }
 
     /// Notes that a packet of data is released to the network by a relay. Returns the event when its tail has left, with

@@ -289,14 +289,14 @@ impl Executor {
             let PendingSend { bytes: all, written, .. } = self.sends[place];
             let (all, handed) = if is_data { (all, written) } else { (bytes, None) };
             let before = if extent.begins { 0 } else { handed.unwrap_or(bytes) - bytes };
-            self.sends[place].rail = self.send_by_ways(&hop, (all, before), now, around);
+            self.sends[place].rail = self.send_by_ways(hop, (all, before), now, around);
             return;
         }
         if extent.begins && !hop.is_striped {
-            hop.rail = self.choose_rail(&hop);
+            hop.rail = self.choose_rail(hop);
             self.sends[place].rail = hop.rail;
         }
-        self.send_part(&hop, now, around);
+        self.send_part(hop, now, around);
     }
 
     /// Returns the source of a rank on a rail: its number in this executor (`HostContext::wake`).
