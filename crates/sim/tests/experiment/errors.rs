@@ -36,7 +36,7 @@ error: unknown section [lnk]
 8 | [lnk]
   |  ^^^
   |
-  = allowed: title, seed, machine, topology, link, router, routing, nic, node, in_switch, layout, cost, workload, placement, job, simulation, measure, include, exclude, seeds, sweep
+  = allowed: title, seed, machine, topology, network, relay, link, router, routing, nic, node, in_switch, layout, cost, workload, placement, job, simulation, measure, include, exclude, seeds, sweep
   = help: did you mean `link`?"#,
     );
 }

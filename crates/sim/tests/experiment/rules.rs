@@ -107,6 +107,18 @@ fn set_jobs(file: &mut Table, count: usize) {
     file.insert("job".to_owned(), (0..count).map(job).collect::<Vec<_>>().into());
 }
 
+/// Replaces the topology by networks that have it.
+fn set_networks(file: &mut Table) {
+    let Some(topology) = file.remove("topology") else { return };
+    file.remove("routing");
+    let network = |name: &str| {
+        Value::Table(
+            [("name".to_owned(), name.into()), ("topology".to_owned(), topology.clone())].into_iter().collect(),
+        )
+    };
+    file.insert("network".to_owned(), vec![network("name"), network("other")].into());
+}
+
 /// Makes a term true or false in a file in which its keys are missing.
 fn make(file: &mut Table, term: &str, holds: bool) {
     match (term.trim_matches('`'), holds) {
@@ -117,6 +129,7 @@ fn make(file: &mut Table, term: &str, holds: bool) {
         ("overheads that occupy processors", holds) => set(file, "nic.occupies", holds.into()),
         ("several jobs", true) => set_jobs(file, 2),
         ("several planes", true) => set(file, "topology.planes", 2.into()),
+        ("several networks", true) => set_networks(file),
         (_, false) => {}
         (term, true) => match term.split_once(" = ") {
             Some((path, value)) => set(file, path, value_of(value)),
@@ -150,6 +163,8 @@ impl Drawn {
             }
             if path == "job" {
                 set_jobs(&mut file, 1);
+            } else if path == "network" {
+                set_networks(&mut file);
             } else {
                 set(&mut file, path, filled(&self.section).into());
             }
@@ -190,7 +205,7 @@ impl Drawn {
     /// Returns whether a file is refused at the key of the rule, by the rule.
     fn is_refused(&self, file: &Table) -> bool {
         let Err(error) = load(&file.to_string()) else { return false };
-        let path = self.key.replace("job.", "job[0].");
+        let path = self.key.replace("job.", "job[0].").replace("network.", "network[0].");
         let compared =
             self.text.starts_with("at most") || self.text.starts_with("below") || self.text.starts_with("above");
         let says = if compared { format!("it must be {}", self.text) } else { format!("`{path}` {}", self.text) };
