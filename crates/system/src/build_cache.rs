@@ -1,4 +1,5 @@
-//! Cache of topologies, routings and worst permutations that points share, and registry of programs that no file can express.
+//! Cache of topologies, routings and worst permutations that points share, and registry of programs that no file can
+//! express.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -522,7 +522,8 @@ fn faults(system: &System, found: &PointResult) -> Option<&'static str> {
     let hops = found.hops_mean.unwrap_or(0.0);
     let (distance, idle) = (mean_distance(system), idle_ns(system, hops));
     let detour = match system.network.routing.kind() {
-        "up-down" => 1.0,
+        // Neither promises shortest paths, and a permutation may have the longest.
+        "up-down" | "nue" => 1.0,
         // The path over one global channel is the rule, and one router longer than by a third group at times.
         "minimal" => 0.5,
         _ if system.network.routing.waypoints() > 0 => 4.0,
