@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "a test may fail")]
 
 mod applications;
+mod forwarding;
 mod graphml;
 mod machines;
 mod metrics;
