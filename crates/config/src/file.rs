@@ -273,8 +273,8 @@ fn check_quantity(tree: &Table, path: &[String], place: Place) -> Result<(), Con
     Ok(())
 }
 
-/// Refuses the path of a key of a table that does not exist, such as of a job in a list of jobs. A table that is implied
-/// is added to the list.
+/// Refuses the path of a key of a table that does not exist, such as of a job in a list of jobs. A table that is
+/// implied is added to the list.
 fn check_name<L: Language>(tree: &mut Table, path: &[String], place: Place) -> Result<(), ConfigError> {
     let [section, name, ..] = path else { return Ok(()) };
     let is_list = |key: &Key| key.name == *section && matches!(key.shape, Shape::List(_));

@@ -1,9 +1,9 @@
 //! `node.name`: a node of the catalogue.
 //!
-//! Before an experiment is checked, the networks inside the node are written before those of the file, and the keys that
-//! its interfaces imply into the networks of the file. A key of the file is never overridden: a network of the file that
-//! has the name of a network of the node overrides its keys. A link of the interfaces is left out if the file has
-//! `[link]`.
+//! Before an experiment is checked, the networks inside the node are written before those of the file, and the keys
+//! that its interfaces imply into the networks of the file. A key of the file is never overridden: a network of the
+//! file that has the name of a network of the node overrides its keys. A link of the interfaces is left out if the file
+//! has `[link]`.
 
 use config::{Entry, Fault, Node, Place, Table, Value};
 use mapping::NamedNode;
