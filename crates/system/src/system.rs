@@ -535,6 +535,14 @@ fn check_switches(
         if !model.has(Feature::Routes) {
             return (!groups.is_empty()).then(|| model::NO_SWITCHES.to_owned());
         }
+        let used: Vec<NodeId> = job.workload.placement().used().collect();
+        if let (None, Ok(network)) = (job.workload.programs(), routing::trees::network_of_group(topology, &used))
+            && groups.iter().any(|own| routing::trees::network_of_group(topology, own).is_ok_and(|own| own != network))
+        {
+            let message = "traffic takes one network, and an earlier network joins the members of a group: place the \
+                           traffic on endpoints of one island, or let ranks multicast (kind = \"program\")";
+            return Some(message.to_owned());
+        }
         let apart = (0_u32..).zip(&groups).find_map(|(group, own)| {
             let apart = routing::trees::network_of_group(topology, own).err()?;
             Some(routing::trees::TreeError::NoNetwork { group, apart })
