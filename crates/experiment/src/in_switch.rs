@@ -16,7 +16,8 @@ pub struct InSwitchSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees: Option<TreeSpec>,
     /// Number of edge-disjoint trees of a group. Packets of the group are striped over them in turn. A group for which
-    /// fewer trees are found uses those. Default: 1.
+    /// fewer trees are found uses those. Trees take the planes of the group's network in turn. Default: one in each
+    /// plane.
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees_per_group: Option<u32>,

@@ -314,3 +314,78 @@ proptest! {
         }
     }
 }
+
+/// An allreduce of some packets of 1 KiB by `gpus` GPUs on `planes` switches, whose links take 100 ns for a packet.
+fn island(gpus: u32, planes: u32, packets: u64) -> String {
+    format!(
+        r#"
+        topology = {{ kind = "single-switch", ports = {gpus}, planes = {planes} }}
+        link = {{ bandwidth = "81.92 Gb/s", delay = "100 ns" }}
+        router = {{ kind = "output-queued", delay = "100 ns", buffer = "64 packets" }}
+        [workload]
+        kind = "program"
+        packet_size = "1 KiB"
+        program = {{ kind = "collective", operation = "allreduce", algorithm = "in-switch", size = "{packets} KiB" }}
+        "#
+    )
+}
+
+/// Time in which a combine unit of line rate combines a packet of 1 KiB of each of some GPUs, in ns: in a cycle of 1 ns
+/// it combines what all links carry in a cycle, in words of 8 B, and a packet takes whole cycles.
+fn combining(gpus: u32) -> f64 {
+    let words = (81.92 * f64::from(gpus) / 64.0).ceil();
+    f64::from(gpus) * (128.0 / words).ceil()
+}
+
+#[test]
+fn an_allreduce_in_switches_uses_every_plane() {
+    // Each of n packets goes up and comes down once on a plane, and ceil(n / planes) on the fullest. The last passes a link
+    // and the router (200 ns), is combined once its tail is there, is at the crossbar a cycle later (1 ns), and passes a
+    // link (100 ns) in a packet's time. Would catch planes that are used in turn instead of together, a plane without a
+    // tree, and a window too small for the link.
+    for gpus in [2, 4, 8] {
+        for planes in [1, 2, 4] {
+            for packets in [1, 7, 32] {
+                let own = packets.div_ceil(planes.into()) as f64;
+                let expected = (own + 1.0) * 100.0 + 300.0 + combining(gpus) + 1.0;
+                let time = end_ns(&island(gpus, planes, packets));
+                assert_eq!(time, expected, "{gpus} GPUs, {planes} planes, {packets} packets");
+            }
+        }
+    }
+}
+
+/// Four nodes of two GPUs: two switches in each node, and two rails, each of which joins one GPU of all nodes. Groups of
+/// consecutive ranks, or of ranks two apart, combine 16 KiB.
+fn rails_of_gpus(size: u32, stride: u32) -> String {
+    let program = format!(
+        r#"{{ kind = "collective", operation = "allreduce", algorithm = "in-switch", size = "16 KiB", group_size = {size}, group_stride = {stride} }}"#
+    );
+    rails(&program, "")
+        .replace("count = 2", "count = 4")
+        .replace("topology = \"single-switch:2\"\n        order", "topology = \"single-switch:4\"\n        order")
+}
+
+#[test]
+fn groups_combine_in_the_first_network_that_joins_them() {
+    // By hand: each member sends and gets 16 packets in its group's network, and nothing in the other. Would catch trees in
+    // the other network, and loads at the wrong plane. Groups of three GPUs cross nodes and rails.
+    for (size, stride, used) in [(2, 1, "inside"), (4, 2, "rail")] {
+        let text = rails_of_gpus(size, stride);
+        let system = build(&text).unwrap();
+        assert!(check(&system).unwrap().deadlock_free);
+        let found = result(&text);
+        assert!(found.closed().unwrap().program.as_ref().unwrap().groups.as_ref().unwrap().groups_verified);
+        let loads = analyze(&system).unwrap();
+        for class in loads.class_loads.iter().filter(|own| own.max > 0.0) {
+            assert!(class.class.starts_with(used), "{} in {used}", class.class);
+            assert!((class.max - class.mean).abs() < 1e-12, "all members send alike: {class:?}");
+        }
+        let divisions = [(1, Grain::Coarse), (1, Grain::Exactly(3)), (4, Grain::Fine)];
+        let digests = divisions.map(|(threads, grain)| digest_of(&text, threads, grain));
+        assert!(digests.windows(2).all(|pair| pair[0] == pair[1]), "{digests:?}");
+    }
+    let error = build(&rails_of_gpus(4, 1)).unwrap_err();
+    assert_eq!(error.key, "workload.program.algorithm");
+    assert!(error.message.contains("no network joins nodes 0, 3 of group 0"), "{error}");
+}

@@ -58,10 +58,22 @@ pub(crate) fn build(
     let small = packet.min(limits::params(own, 0).small_packet);
     let sizes = if own.streaming.is_some() { [small, packet] } else { [small; 2] };
     let acknowledged = demands.iter().any(Demand::is_acknowledged);
-    let path = Path { links: &links, delay, packets: sizes, depth: deepest(&trees), acknowledged };
-    let units = combining
-        .contains(&true)
-        .then(|| CombineSpec { elements: elements(own), ..units(&own.combine, &**topology, &path) });
+    let of_network = |network: usize| {
+        let is_own = |class: u8| topology.network_of_class(ChannelClass(class)) == network;
+        let own_links: Vec<_> = (0..).zip(&links).filter(|(class, _)| is_own(*class)).map(|(_, link)| *link).collect();
+        let depth = deepest(&trees, |tree| is_own(topology.injection_class(trees.plane(tree)).0))?;
+        let path = Path { links: &own_links, delay, packets: sizes, depth, acknowledged };
+        Some(units(&own.combine, &**topology, &path))
+    };
+    // All routers have the units of the network that needs most.
+    let most = |one: CombineSpec, other: CombineSpec| CombineSpec {
+        words_per_cycle: one.words_per_cycle.max(other.words_per_cycle),
+        window: one.window.max(other.window),
+        ..one
+    };
+    let needed = (0..routing::islands::networks(&**topology)).filter_map(of_network).reduce(most);
+    let units = needed.filter(|_| combining.contains(&true));
+    let units = units.map(|units| CombineSpec { elements: elements(own), ..units });
     Ok(Some(GroupsSpec { trees: Arc::new(trees), turn: own.turn, units, combining }))
 }
 
@@ -132,8 +144,9 @@ fn elements(spec: &InSwitchSpec) -> Option<Elements> {
     spec.verify.then_some(Elements { arithmetic, order: own.order })
 }
 
-fn deepest(trees: &Trees) -> u64 {
-    (0..trees.len()).map(|tree| u64::from(trees.depth(tree))).max().unwrap_or(0)
+/// Returns the depth of the deepest of some trees. None if there are none.
+fn deepest(trees: &Trees, counts: impl Fn(u32) -> bool) -> Option<u64> {
+    (0..trees.len()).filter(|&tree| counts(tree)).map(|tree| u64::from(trees.depth(tree))).max()
 }
 
 /// Longest path of a packet up a tree and down again.
