@@ -10,7 +10,7 @@ use units::KeyError;
 use crate::progress::Progress;
 use crate::run::outcome::RunError;
 use crate::system::System;
-use ::experiment::ExperimentSpec;
+use ::experiment::{ExperimentSpec, JoinedNetworkSpec};
 
 /// Verdicts on topologies, routings and trees that have been checked together. Clones share them.
 ///
@@ -19,7 +19,8 @@ use ::experiment::ExperimentSpec;
 #[derive(Clone, Debug, Default)]
 pub struct Proofs(Arc<Mutex<Vec<(Pair, Entry)>>>);
 
-type Pair = (NetworkSpec, Option<RoutingSpec>, Option<Arc<Trees>>);
+/// Topologies and routings, of each of several networks, and trees.
+type Pair = (Vec<(NetworkSpec, Option<RoutingSpec>)>, Option<Arc<Trees>>);
 
 /// Cached verdict. Locked while the check runs.
 type Entry = Arc<Mutex<Option<Verdict>>>;
@@ -31,9 +32,10 @@ impl Proofs {
     /// Returns a cycle of channel dependencies, if the routing of a system has one. None if the check is cancelled
     /// before it ends.
     pub fn dependency_cycle(&self, system: &System, progress: &Progress) -> Option<Verdict> {
-        let ExperimentSpec { topology, routing, .. } = &system.spec;
-        let pair = (topology.clone(), routing.clone(), system.network.trees().cloned());
-        self.verdict(pair, || system.dependency_cycle_unless(progress))
+        let ExperimentSpec { topology, routing, networks, .. } = &system.spec;
+        let of = |own: &JoinedNetworkSpec| (own.topology.clone(), own.routing.clone().or_else(|| routing.clone()));
+        let networks = networks.iter().map(of).chain([(topology.clone(), routing.clone())]);
+        self.verdict((networks.collect(), system.network.trees().cloned()), || system.dependency_cycle_unless(progress))
     }
 
     /// Refuses a system that may deadlock. `measure.unproven` turns the check off.
@@ -87,7 +89,7 @@ mod tests {
         let topology = NetworkSpec::from(TopologySpec::Torus(GridSpec::new(&[8], 1)));
         let verdict = |vc_rule: VcRule| {
             let routing = RoutingSpec::ShortestPath(ShortestPathSpec { vc_rule, ..ShortestPathSpec::default() });
-            proofs.verdict((topology.clone(), Some(routing), None), || {
+            proofs.verdict((vec![(topology.clone(), Some(routing))], None), || {
                 checks.fetch_add(1, Ordering::Relaxed);
                 // Gives the other threads time to arrive.
                 std::thread::yield_now();
@@ -98,11 +100,8 @@ mod tests {
             })
         };
         // A cancelled check leaves no verdict.
-        let pair = (
-            topology.clone(),
-            Some(RoutingSpec::ShortestPath(ShortestPathSpec { vc_rule: VcRule::Hops, ..ShortestPathSpec::default() })),
-            None,
-        );
+        let hops = ShortestPathSpec { vc_rule: VcRule::Hops, ..ShortestPathSpec::default() };
+        let pair = (vec![(topology.clone(), Some(RoutingSpec::ShortestPath(hops)))], None);
         assert!(proofs.verdict(pair, || None).is_none());
         std::thread::scope(|scope| {
             for point in 0..12 {

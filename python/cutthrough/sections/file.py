@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutthrough.sections.base import Section, key
-from cutthrough.sections.jobs import InSwitch, Job
+from cutthrough.sections.jobs import InSwitch, Job, JoinedNetwork
 from cutthrough.sections.nic import CHOICE as NIC
 from cutthrough.sections.placement import CHOICE as PLACEMENT
-from cutthrough.sections.plain import Cost, Layout, Link, Measure, NamedMachine, Node, Range, Simulation
+from cutthrough.sections.plain import Cost, Layout, Link, Measure, NamedMachine, Node, Range, Relay, Simulation
 from cutthrough.sections.router import CHOICE as ROUTER
 from cutthrough.sections.routing import CHOICE as ROUTING
 from cutthrough.sections.topology import CHOICE as TOPOLOGY
@@ -41,6 +41,8 @@ class File(Section):
     TABLES: ClassVar = {
         "machine_": NamedMachine,
         "topology": TOPOLOGY,
+        "network": JoinedNetwork,
+        "relay": Relay,
         "link": Link,
         "router": ROUTER,
         "routing": ROUTING,
@@ -62,6 +64,9 @@ class File(Section):
         random numbers (at least 0; default 1).""")
     machine_: NamedMachine | None = key("Machine by name, whose values fill sections where the experiment has none.")
     topology: TopologyKind | NetworkObject | Open | None = key("Topology of the network.")
+    network: list[JoinedNetwork] = key("Several networks, which replace `[topology]`.", list)
+    relay: Relay | None = key("""Relays of messages that no network carries from end to end. Default: such messages are
+        refused. Requires several networks.""")
     link: Link | None = key("Channels between routers, and between routers and nodes.")
     router: RouterKind | Open | None = key("Router architecture.")
     routing: RoutingKind | RoutingObject | Open | None = key("Routing algorithm. Default: one that suits the topology.")

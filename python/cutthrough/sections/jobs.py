@@ -11,18 +11,58 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from cutthrough.sections.base import Section, key
 from cutthrough.sections.combine import CHOICE as COMBINE
 from cutthrough.sections.placement import CHOICE as PLACEMENT
-from cutthrough.sections.plain import Elements, LowLatency, Streaming
+from cutthrough.sections.plain import Elements, Link, LowLatency, Streaming
+from cutthrough.sections.router import CHOICE as ROUTER
+from cutthrough.sections.routing import CHOICE as ROUTING
+from cutthrough.sections.topology import CHOICE as TOPOLOGY
 from cutthrough.sections.trees import CHOICE as TREES
 from cutthrough.sections.workload import CHOICE as WORKLOAD
 
 if TYPE_CHECKING:
-    from cutthrough.sections.base import Open, Time
+    from collections.abc import Sequence
+
+    from cutthrough.sections.base import Open, Size, Time
     from cutthrough.sections.combine import Kind as CombineKind
     from cutthrough.sections.placement import Kind as PlacementKind
+    from cutthrough.sections.router import Kind as RouterKind
+    from cutthrough.sections.routing import Kind as RoutingKind
+    from cutthrough.sections.stand_ins import NetworkObject, RoutingObject
+    from cutthrough.sections.topology import Kind as TopologyKind
     from cutthrough.sections.trees import Kind as TreesKind
     from cutthrough.sections.workload import Kind as WorkloadKind
 
-__all__ = ["InSwitch", "Job"]
+__all__ = ["InSwitch", "Job", "JoinedNetwork"]
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class JoinedNetwork(Section):
+    """One of several networks of a machine, whose *endpoints* (GPUs, sockets, hosts) have ports in one or more of
+    them. Networks replace `[topology]`.
+
+    The path of a key in a sweep or an option is, for example, `network.NAME.link.bandwidth`. A network whose
+    topology has fewer nodes than the machine has endpoints consists of *islands*: copies of the topology, each
+    with the next endpoints, as NVLink joins the GPUs of a node.
+    """
+
+    TABLES: ClassVar = {"topology": TOPOLOGY, "link": Link, "router": ROUTER, "routing": ROUTING}
+
+    name: str | None = key("""Name of the network in results and in paths of keys: letters, digits, `-` and `_`
+        (required, or swept).""")
+    topology: TopologyKind | NetworkObject | Open | None = key("""Topology of an island. Its `planes` are copies in each
+        of which an endpoint has a port.""")
+    link: Link | None = key("Channels of the network. Default: `[link]`.")
+    router: RouterKind | Open | None = key("""Routers of the network. Their architecture, virtual channels and
+        arbitration are those of all networks. Default: `[router]`.""")
+    routing: RoutingKind | RoutingObject | Open | None = key("""Routing algorithm of the network. Default: `[routing]`,
+        else one that suits the topology.""")
+    endpoints: Sequence[int] | None = key("""Endpoints of each node that have ports in the network, counted from 0
+        within the node. Default: all (from 0 to 4294967295).""")
+    order: Literal["by-node", "by-rail"] | None = key("""Order in which endpoints take the nodes of the topology, island
+        by island (default `by-node`).""")
+    up_to: Size | None = key("""Largest message that takes this network, if a later network joins its ends too. Default:
+        no limit.""")
+    above: Size | None = key("""Size above which messages take this network, if a later network joins their ends too.
+        Default: messages of all sizes do.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

@@ -87,11 +87,11 @@ class Shift(Section, tag=("kind", "shift")):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Adversarial(Section, tag=("kind", "adversarial")):
-    """Each task sends to random tasks of the group that is `offset` groups further."""
+    """Each task sends to random tasks of the group `offset` groups further, or else as the worst permutation says."""
 
     offset: int | None = key("""Distance from the source group to the target group, in groups, modulo the number of
-        groups. May be negative. Without groups, it is counted in routers that have nodes. Default: 1, as is required on
-        tori and meshes (default 1).""")
+        groups. May be negative. On HyperX and trees, it is counted in routers that have nodes. Default: 1, as is
+        required on other networks (default 1).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

@@ -42,6 +42,7 @@ __all__ = [
     "Rails",
     "Range",
     "Registration",
+    "Relay",
     "RouterClass",
     "Simulation",
     "Streaming",
@@ -65,9 +66,8 @@ class NamedMachine(Section):
 class LinkClass(Section):
     """Exceptions for one class of channels."""
 
-    bandwidth: Bandwidth | None = key("""Bandwidth of a channel of this class. Default: `link.bandwidth` (greater than
-        0).""")
-    delay: Time | None = key("Delay of a channel of this class. Default: `link.delay` (greater than 0).")
+    bandwidth: Bandwidth | None = key("Bandwidth of a channel of this class. Default: `link.bandwidth`.")
+    delay: Time | None = key("Delay of a channel of this class. Default: `link.delay`.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -77,10 +77,10 @@ class Link(Section):
     TABLES: ClassVar = {"classes": LinkClass}
     OTHERS: ClassVar = "classes"
 
-    bandwidth: Bandwidth | None = key("Bandwidth of a channel (greater than 0; required, or swept).")
+    bandwidth: Bandwidth | None = key("Bandwidth of a channel.")
     delay: Time | None = key("""Delay of a channel, from the departure of a head to its arrival. Must be positive: the
         smallest delay limits the lookahead window of a parallel run. Default: 5 ns for each metre of the mean cable of
-        the channel's class, which requires `layout` (greater than 0).""")
+        the channel's class, which requires `layout`.""")
     classes: dict[str, LinkClass] = key(
         """Tables of single classes, which override these keys, by the names of the
         classes.""",
@@ -99,17 +99,17 @@ class RouterClass(Section):
     buffer: Depth | Mapping[str, Depth] | None = key("""Depth of the input buffers of these routers, as `router.buffer`:
         one depth, or a table of depths by class of channels. Default: `router.buffer`.""")
     delay: Time | None = key("Pipeline delay of these routers. Default: `router.delay`.")
-    ports: int | None = key("Number of ports of these switches. Default: `router.ports` (from 1 to 65535).")
+    ports: int | None = key("Number of ports of these switches. Default: `router.ports`.")
     output_buffer: Depth | None = key("""Depth of an output's buffer in these routers. Input-output-queued routers only.
         Default: `router.output_buffer`.""")
     speedup: int | None = key("""Bandwidth of the crossbar at a port of these routers, as a multiple of the link's.
-        Input-output-queued routers only. Default: `router.speedup` (from 1 to 64).""")
+        Input-output-queued routers only. Default: `router.speedup`.""")
     crosspoint_buffer: Depth | None = key("""Depth of a crosspoint buffer in these routers. Input-crosspoint-queued
         routers only. Default: `router.crosspoint_buffer`.""")
     memory: Depth | None = key("""Shared memory of each of these routers. Shared-buffer routers only. Default:
         `router.memory`.""")
     alpha: float | None = key("""Threshold of the shared memory in these routers. Shared-buffer routers only. Default:
-        `router.alpha` (from 0.001 to 1000).""")
+        `router.alpha`.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -117,19 +117,39 @@ class FifoMulticast(Section):
     """Rule by which a multicast packet at the head of a FIFO gets its outputs (Prabhakar, McKeown and Ahuja 1997)."""
 
     fanout: Literal["splitting", "no-splitting"] | None = key("""Whether a packet may leave by some of its outputs
-        before the others (default `splitting`).""")
+        before the others.""")
     policy: Literal["arbitration", "concentrating-residue", "tatra", "wba"] | None = key("""Rule by which an output
-        chooses among the heads that request it (default `arbitration`).""")
+        chooses among the heads that request it.""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Relay(Section):
+    """Relays: endpoints that pass messages on which no network carries from end to end.
+
+    The relay is an endpoint in the sender's island of one network, or in the receiver's, that another network
+    joins to the other end.
+    """
+
+    network: str | None = key("Network by which a message reaches the relay, or goes on from it (required, or swept).")
+    at: Literal["source", "destination"] | None = key("Side of the relay (default `source`).")
+    chunk: Size | None = key("""Size of the pieces of a message that a relay passes on when they have arrived whole.
+        Default: the whole message (greater than 0).""")
+    buffer: Size | None = key("""Bytes of other endpoints that a relay holds at most. A sender waits for room, in the
+        order of requests. At least a piece. Default: no limit. Requires `relay.at = "source"`. Requires `relay.chunk`.
+        Excludes `nic.pio.buffer`: a message that waits for room there would keep its room at a relay (greater than
+        0).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Rails(Section):
     """Rails of a node: its channels into the planes of the network. Each rail has a separate interface."""
 
-    policy: Literal["round-robin", "by-rank", "by-destination"] | None = key("""Rule that selects the rail of a control
-        message, and of a message that is not striped (default `round-robin`).""")
+    policy: Literal["round-robin", "by-rank", "by-destination", "hash"] | None = key("""Rule that selects the rail of a
+        control message, and of a message that is not striped (default `round-robin`).""")
     stripe_above: Size | None = key("""Size above which messages are striped: cut into one stripe of whole packets for
         each rail. Default: 16 KiB with `policy = "round-robin"`, otherwise no striping.""")
+    stripe_over: Literal["one-network", "all-networks"] | None = key("""Networks over whose rails a message is striped.
+        Each rail has a share in proportion to its bandwidth. Requires several networks.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -275,6 +295,13 @@ class Node(Section):
 
     TABLES: ClassVar = {"noise": Noise, "memory": Memory}
 
+    name: str | None = key("""Node of the catalogue by name (`cutthrough list nodes`), with its parameters after a
+        colon, such as "dgx-h100" or "tpu-v4:x=2". Its networks precede those of the file, and its values fill keys that
+        the file leaves out.""")
+    endpoints: int | None = key("""Number of endpoints of a node, such as its GPUs. Placements, allocations and loads
+        count endpoints. Requires several networks (from 1 to 65536).""")
+    count: int | None = key("""Number of nodes. Default: the number whose endpoints the largest network has room for.
+        Requires several networks (from 1 to 16777216).""")
     receive_buffer: Depth | None = key("""Depth of the buffer that receives packets from the network: at least one
         packet. The buffer has credits, so that a node slower than its link causes backpressure into the network.
         Default: nodes accept packets as fast as they arrive.""")

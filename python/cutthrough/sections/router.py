@@ -40,16 +40,15 @@ class OutputQueued(Section, tag=("kind", "output-queued")):
         credit round trip of the class, at least 4 packets.""")
     ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
         counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
-        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
-    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+        Default: the number of ports that the topology gives each router.""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs.")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head at the
         crosspoint, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
-    credits: Literal["row-counter", "row-minimum", "per-crosspoint"] | None = key("""Meaning of a credit (default
-        `row-minimum`).""")
+    credits: Literal["row-counter", "row-minimum", "per-crosspoint"] | None = key("Meaning of a credit.")
     credit_return: Literal["head", "tail"] | None = key("""Time at which a departing packet frees its buffer: when its
-        head or when its tail leaves (default `head`).""")
+        head or when its tail leaves.""")
     arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an
-        output chooses among the packets that wait for it (default `round-robin`).""")
+        output chooses among the packets that wait for it.""")
     classes: dict[str, RouterClass] = key(
         """Tables of single classes, which override these keys, by the names of the
         classes.""",
@@ -69,14 +68,14 @@ class InputQueued(Section, tag=("kind", "input-queued")):
         trip of the class, at least 16 packets.""")
     ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
         counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
-        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
-    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+        Default: the number of ports that the topology gives each router.""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs.")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head at the
         front of the queue, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
     credit_return: Literal["head", "tail"] | None = key("""Time at which a departing packet frees its buffer: when its
-        head or when its tail leaves (default `head`).""")
+        head or when its tail leaves.""")
     arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an
-        output chooses among the packets that wait for it (default `round-robin`).""")
+        output chooses among the packets that wait for it.""")
     multicast: FifoMulticast | None = key("""Rule by which a multicast packet at the head of a FIFO gets its outputs.
         Default: each output as soon as it is free, by `arbitration`.""")
     classes: dict[str, RouterClass] = key(
@@ -98,14 +97,14 @@ class VirtualOutputQueued(Section, tag=("kind", "virtual-output-queued")):
         out: the credit round trip of the class, at least 16 packets.""")
     ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
         counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
-        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
-    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+        Default: the number of ports that the topology gives each router.""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs.")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head in the
         queue, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
     credit_return: Literal["head", "tail"] | None = key("""Time at which a departing packet frees its buffer: when its
-        head or when its tail leaves (default `head`).""")
+        head or when its tail leaves.""")
     iterations: int | None = key("""Rounds of request, grant and accept in each iSLIP matching. Default: until the
-        matching is maximal (from 1 to 64).""")
+        matching is maximal.""")
     multicast: Literal["copies", "queue", "queue-per-set"] | None = key("""Queues in which multicast packets wait.
         Default: "copies".""")
     classes: dict[str, RouterClass] = key(
@@ -125,20 +124,19 @@ class InputOutputQueued(Section, tag=("kind", "input-output-queued")):
     buffer: Depth | Mapping[str, Depth] | None = key("""Depth of an input's FIFO, for each virtual channel: one depth,
         or a table of depths by class of channels. Default, also for classes that the table leaves out: the credit round
         trip of the class, at least 16 packets.""")
-    output_buffer: Depth | None = key("Depth of an output's buffer, for each virtual channel (default `4 packets`).")
+    output_buffer: Depth | None = key("Depth of an output's buffer, for each virtual channel.")
     ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
         counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
-        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
-    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+        Default: the number of ports that the topology gives each router.""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs.")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head at the
         front of the input's queue, ready to cross. Default: 200 ns if injection channels have 100 Gb/s or more, else 90
         ns.""")
-    speedup: int | None = key("""Bandwidth of the crossbar at a port, as a multiple of the link's (from 1 to 64; default
-        1).""")
+    speedup: int | None = key("Bandwidth of the crossbar at a port, as a multiple of the link's.")
     credit_return: Literal["head", "tail"] | None = key("""Time at which a departing packet frees its buffer: when its
-        head or when its tail leaves (default `head`).""")
+        head or when its tail leaves.""")
     arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an
-        output chooses among the packets that wait for it (default `round-robin`).""")
+        output chooses among the packets that wait for it.""")
     multicast: FifoMulticast | None = key("""Rule by which a multicast packet at the head of a FIFO gets its outputs.
         Default: each output as soon as it is free, by `arbitration`.""")
     classes: dict[str, RouterClass] = key(
@@ -161,21 +159,18 @@ class InputCrosspointQueued(Section, tag=("kind", "input-crosspoint-queued")):
     buffer: Depth | Mapping[str, Depth] | None = key("""Memory of an input, for each virtual channel, shared by its
         queues: one depth, or a table of depths by class of channels. Default, also for classes that the table leaves
         out: the credit round trip of the class, at least 16 packets.""")
-    crosspoint_buffer: Depth | None = key("""Depth of one crosspoint buffer, for each virtual channel (default `2
-        packets`).""")
-    queueing: Literal["virtual-output", "fifo"] | None = key("""Queues in which the packets of an input wait (default
-        `virtual-output`).""")
+    crosspoint_buffer: Depth | None = key("Depth of one crosspoint buffer, for each virtual channel.")
+    queueing: Literal["virtual-output", "fifo"] | None = key("Queues in which the packets of an input wait.")
     ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
         counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
-        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
-    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+        Default: the number of ports that the topology gives each router.""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs.")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head in the
         input's queue, ready to cross. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
     credit_return: Literal["head", "tail"] | None = key("""Time at which a packet that leaves its input frees its buffer
-        there: when its head or when its tail leaves (default `head`).""")
+        there: when its head or when its tail leaves.""")
     arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an input
-        chooses the packet for a crosspoint, and an output chooses among the packets that wait for it (default
-        `round-robin`).""")
+        chooses the packet for a crosspoint, and an output chooses among the packets that wait for it.""")
     classes: dict[str, RouterClass] = key(
         """Tables of single classes, which override these keys, by the names of the
         classes.""",
@@ -196,17 +191,17 @@ class SharedBuffer(Section, tag=("kind", "shared-buffer")):
     memory: Depth | None = key("""Memory of a router that its outputs share, besides the reserved buffers. Default: 16
         packets and the longest credit round trip for each port, at least 1024 packets.""")
     alpha: float | None = key("""Threshold of the shared memory: a packet is admitted while its output's queue there is
-        shorter than `alpha` times the free memory (from 0.001 to 1000; default 1.0).""")
+        shorter than `alpha` times the free memory.""")
     ports: int | None = key("""Number of ports of a switch. A topology whose routers need more is refused, and `analyze`
         counts the free ports. Nothing else depends on it: a run simulates the ports that the topology connects.
-        Default: the number of ports that the topology gives each router (from 1 to 65535).""")
-    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs (from 1 to 64).")
+        Default: the number of ports that the topology gives each router.""")
+    vcs: int | None = key("Virtual channels of a link. Default: the number that the routing needs.")
     delay: Time | None = key("""Pipeline delay, from the arrival of a packet's head at the input to its head in the
         queue, ready to leave. Default: 200 ns if injection channels have 100 Gb/s or more, else 90 ns.""")
     credit_return: Literal["head", "tail"] | None = key("""Time at which a departing packet frees its buffer: when its
-        head or when its tail leaves (default `head`).""")
+        head or when its tail leaves.""")
     arbitration: Literal["round-robin", "oldest-first", "random", "groups-first"] | None = key("""Rule by which an
-        output chooses among its queues, one for each class of virtual channels (default `round-robin`).""")
+        output chooses among its queues, one for each class of virtual channels.""")
     classes: dict[str, RouterClass] = key(
         """Tables of single classes, which override these keys, by the names of the
         classes.""",

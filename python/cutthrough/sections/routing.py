@@ -25,6 +25,7 @@ __all__ = [
     "DimWar",
     "DimensionOrder",
     "Ecmp",
+    "ForwardingTables",
     "Ftree",
     "Kind",
     "Lash",
@@ -52,16 +53,15 @@ __all__ = [
 class _UgalLKeys(Section):
     """Keys that `UgalL` shares with other kinds."""
 
-    detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour (default `node`).")
+    detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour.")
     threshold: int | None = key("""Cost advantage that a detour must exceed, in packets of the largest size times
-        channels (from 0 to 1000000; default 4).""")
+        channels.""")
     exclude_source_group: bool | None = key("""Whether packets avoid waypoints in their source's group. Without groups:
-        at their source's router (default true).""")
+        at their source's router.""")
     exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group.
-        Without groups: at their destination's router (default true).""")
+        Without groups: at their destination's router.""")
     intra_group: Literal["minimal", "valiant"] | None = key("""Routing of packets that stay within their group:
-        directly, or with the choice of a detour. Dragonflies, and other groups with `detour` = "group" (default
-        `minimal`).""")
+        directly, or with the choice of a detour. Dragonflies, and other groups with `detour` = "group".""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -92,9 +92,8 @@ class DimensionOrder(Section, tag=("kind", "dimension-order")):
     """
 
     order: Sequence[int] | None = key("""Order in which the dimensions are travelled. Must name each dimension once.
-        Default: ascending (from 0 to 4294967295).""")
-    ties: Literal["split", "positive"] | None = key("""Direction on an even ring to the router just opposite. Tori only
-        (default `split`).""")
+        Default: ascending.""")
+    ties: Literal["split", "positive"] | None = key("Direction on an even ring to the router just opposite. Tori only.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -105,7 +104,7 @@ class MinimalAdaptive(Section, tag=("kind", "minimal-adaptive")):
     """
 
     order: Sequence[int] | None = key("""Order in which the escape channels travel the dimensions. Must name each
-        dimension once. Default: ascending (from 0 to 4294967295).""")
+        dimension once. Default: ascending.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -113,9 +112,8 @@ class ShortestPath(Section, tag=("kind", "shortest-path")):
     """Any topology: shortest paths from tables."""
 
     ties: Literal["first", "random", "round-robin", "least-loaded"] | None = key("""Rule by which a packet takes one of
-        several ports on shortest paths (default `first`).""")
-    vc_rule: Literal["hops", "single"] | None = key("""Rule by which packets use classes of virtual channels (default
-        `hops`).""")
+        several ports on shortest paths.""")
+    vc_rule: Literal["hops", "single"] | None = key("Rule by which packets use classes of virtual channels.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -127,13 +125,11 @@ class Minimal(Section, tag=("kind", "minimal")):
 class ValiantGroup(Section, tag=("kind", "valiant-group")):
     """Dragonflies: Valiant routing by way of a random group, left from the first router reached there."""
 
-    exclude_source_group: bool | None = key("Whether packets avoid waypoints in their source's group (default true).")
-    exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group
-        (default true).""")
-    intra_group: Literal["minimal", "valiant"] | None = key("""Routing of packets that stay within their group (default
-        `minimal`).""")
+    exclude_source_group: bool | None = key("Whether packets avoid waypoints in their source's group.")
+    exclude_destination_group: bool | None = key("Whether packets avoid waypoints in their destination's group.")
+    intra_group: Literal["minimal", "valiant"] | None = key("Routing of packets that stay within their group.")
     early_delivery: bool | None = key("""Whether a packet is delivered if it comes to its destination's router on the
-        way to its waypoint (default false).""")
+        way to its waypoint.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -141,13 +137,13 @@ class ValiantNode(Section, tag=("kind", "valiant-node")):
     """All topologies but trees: Valiant routing by way of a random router."""
 
     exclude_source_group: bool | None = key("""Whether packets avoid waypoints in their source's group. Without groups:
-        at their source's router (default true).""")
+        at their source's router.""")
     exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group.
-        Without groups: at their destination's router (default true).""")
+        Without groups: at their destination's router.""")
     intra_group: Literal["minimal", "valiant"] | None = key("""Routing of packets that stay within their group.
-        Dragonflies only (default `minimal`).""")
+        Dragonflies only.""")
     early_delivery: bool | None = key("""Whether a packet is delivered if it comes to its destination's router on the
-        way to its waypoint (default false).""")
+        way to its waypoint.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -162,7 +158,7 @@ class UgalL(_UgalLKeys, tag=("kind", "ugal-l")):
 class UgalG(_UgalLKeys, tag=("kind", "ugal-g")):
     """All topologies but trees: as ugal-l, by the queues of channels beyond the source's router."""
 
-    refresh: Time | None = key("Period with which the queues are sampled (greater than 0; default `100 ns`).")
+    refresh: Time | None = key("Period with which the queues are sampled.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -179,13 +175,11 @@ class Ecmp(Section, tag=("kind", "ecmp")):
     multi-path).
     """
 
-    hash: Literal["path", "salted", "polarized"] | None = key("Choice that the hash of a flow makes (default `path`).")
+    hash: Literal["path", "salted", "polarized"] | None = key("Choice that the hash of a flow makes.")
     flows: int | None = key("""Number of flows of each pair of nodes (queue pairs). Each packet draws one of them at its
-        source. Packets of one flow take one path, and stay in order if each class has one virtual channel (from 1 to
-        65536; default 1).""")
-    seed: int | None = key("Seed of the hash. Another seed gives other paths (at least 0; default 0).")
-    vc_rule: Literal["hops", "single"] | None = key("""Rule by which packets use classes of virtual channels (default
-        `hops`).""")
+        source. Packets of one flow take one path, and stay in order if each class has one virtual channel.""")
+    seed: int | None = key("Seed of the hash. Another seed gives other paths.")
+    vc_rule: Literal["hops", "single"] | None = key("Rule by which packets use classes of virtual channels.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -196,34 +190,31 @@ class Polarized(Section, tag=("kind", "polarized")):
     """
 
     bias: int | None = key("""Cost of a hop for each unit by which it gains less than a hop on a shortest path, in
-        packets of the largest size (from 0 to 1000000; default 8).""")
+        packets of the largest size.""")
     max_hops: int | None = key("""Maximum number of channels between routers on a path, and so of classes of virtual
-        channels. Default: twice the diameter (from 1 to 64).""")
+        channels. Default: twice the diameter.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Slingshot(Section, tag=("kind", "slingshot")):
     """All topologies but trees: two to four paths, direct ones and detours, by congestion and length."""
 
-    minimal: int | None = key("Number of direct paths that are weighed (from 1 to 3; default 2).")
-    nonminimal: int | None = key("""Number of detours that are weighed. At most 4 paths are weighed in all (from 1 to 3;
-        default 2).""")
+    minimal: int | None = key("Number of direct paths that are weighed.")
+    nonminimal: int | None = key("Number of detours that are weighed. At most 4 paths are weighed in all.")
     threshold: int | None = key("""Cost advantage that a detour must exceed, in packets of the largest size times
-        channels (from 0 to 1000000; default 4).""")
-    detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour (default `node`).")
-    refresh: Time | None = key("""Period with which the queues of neighbours are sampled (greater than 0; default `100
-        ns`).""")
+        channels.""")
+    detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour.")
+    refresh: Time | None = key("Period with which the queues of neighbours are sampled.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Aries(Section, tag=("kind", "aries")):
     """All topologies but trees: two direct paths and two detours, by the queues of the source's router."""
 
-    minimal: int | None = key("Number of direct paths that are weighed (from 1 to 4; default 2).")
-    nonminimal: int | None = key("Number of detours that are weighed (from 1 to 4; default 2).")
-    mode: Literal["unbiased", "increasing", "weak", "strong"] | None = key("""Bias towards direct paths (default
-        `weak`).""")
-    detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour (default `node`).")
+    minimal: int | None = key("Number of direct paths that are weighed.")
+    nonminimal: int | None = key("Number of detours that are weighed.")
+    mode: Literal["unbiased", "increasing", "weak", "strong"] | None = key("Bias towards direct paths.")
+    detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -234,7 +225,7 @@ class Dal(Section, tag=("kind", "dal")):
     """
 
     threshold: int | None = key("""Cost advantage that a deroute must exceed, in packets of the largest size times
-        channels (from 0 to 1000000; default 4).""")
+        channels.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -245,17 +236,16 @@ class DimWar(Section, tag=("kind", "dim-war")):
     """
 
     threshold: int | None = key("""Cost advantage that a deroute must exceed, in packets of the largest size times
-        channels (from 0 to 1000000; default 4).""")
+        channels.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class UpDown(Section, tag=("kind", "up-down")):
     """Any topology: up and down the levels of a breadth-first search (up*/down*); one class of virtual channels."""
 
-    root: int | None = key("""Root router. Default: a router at which the distance to the farthest router is smallest
-        (from 0 to 4294967295).""")
+    root: int | None = key("Root router. Default: a router at which the distance to the farthest router is smallest.")
     ties: Literal["first", "random", "round-robin", "least-loaded"] | None = key("""Rule by which a packet takes one of
-        several equally good ports (default `first`).""")
+        several equally good ports.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -274,8 +264,7 @@ class Updn(Section, tag=("kind", "updn")):
     One class of virtual channels.
     """
 
-    roots: Sequence[int] | None = key("""Root routers. Default: found as OpenSM does, which works in trees only (from 0
-        to 4294967295).""")
+    roots: Sequence[int] | None = key("Root routers. Default: found as OpenSM does, which works in trees only.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -307,22 +296,37 @@ class Nue(Section, tag=("kind", "nue")):
     """
 
     max_lanes: int | None = key("""Largest number of lanes: classes of virtual channels over which destinations are
-        divided. 0: 8 lanes. More lanes allow shorter paths. OpenSM's `nue_max_num_vls`. Default: 1 (from 0 to 8;
-        default 1).""")
+        divided. 0: 8 lanes. More lanes allow shorter paths. OpenSM's `nue_max_num_vls`. Default: 1.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Table(Section, tag=("kind", "table")):
     """Any topology: the next ports from a table in a file."""
 
-    path: str | None = key("""File of the table, relative to the experiment file: text, or NumPy's `.npy` or `.npz`
-        (required, or swept).""")
+    path: str | None = key("File of the table, relative to the experiment file: text, or NumPy's `.npy` or `.npz`.")
     ties: Literal["first", "random", "round-robin", "least-loaded"] | None = key("""Rule by which a packet takes one of
-        several ports of an entry (default `least-loaded`).""")
+        several ports of an entry.""")
     starts: int | None = key("""Number of layers on which packets start, from layer 0 on. Each packet draws its layer
-        uniformly at its source (from 1 to 4096; default 1).""")
+        uniformly at its source.""")
     destinations: Literal["routers", "nodes"] | None = key("""Meaning of the columns of an array, if its width is
         ambiguous, or of numbers of destinations in a text. Default in a text: `routers`.""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class ForwardingTables(Section, tag=("kind", "forwarding-tables")):
+    """Networks read from ibnetdiscover's output: the forwarding tables of the fabric, by LID, with its SL to VL
+    tables.
+    """
+
+    path: str | None = key("""File of the forwarding tables, relative to the experiment file: OpenSM's
+        `opensm-lfts.dump` or `opensm.fdbs`, or the output of `dump_fts` or of `ibroute` for all switches.""")
+    sl2vl: str | None = key("""File of the SL to VL tables, OpenSM's `opensm-sl2vl.dump`. Default: the virtual lane is
+        the service level.""")
+    path_sl: str | None = key("""File of the service levels of paths, with lines `SOURCE_LID DESTINATION_LID SL`. The
+        source's LID is its base LID. Default: all packets have service level 0.""")
+    lids: Literal["first", "random", "hash"] | None = key("""Rule by which a packet takes one of several LIDs of its
+        destination.""")
+    seed: int | None = key("""Seed of the hash of `lids = "hash"`.""")
 
 
 #: Any of the kinds.
@@ -354,6 +358,7 @@ Kind: TypeAlias = (
     | Dfsssp
     | Nue
     | Table
+    | ForwardingTables
 )
 
 #: What reads a table.

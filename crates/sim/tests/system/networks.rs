@@ -345,7 +345,7 @@ fn an_allreduce_in_switches_uses_every_plane() {
     // tree, and a window too small for the link.
     for gpus in [2, 4, 8] {
         for planes in [1, 2, 4] {
-            for packets in [1, 7, 32] {
+            for packets in [1_u64, 7, 32] {
                 let own = packets.div_ceil(planes.into()) as f64;
                 let expected = (own + 1.0) * 100.0 + 300.0 + combining(gpus) + 1.0;
                 let time = end_ns(&island(gpus, planes, packets));
