@@ -8,9 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fabric::catalogue::{Depths, RouterSpec};
+use mpi::program::{FanOut, Programs};
 use topology::families::networks::{Networks, Part};
 use topology::{NetworkSpec, Places, PlacesRule, RouterClasses, Topology, TopologySpec};
-use units::{Bytes, KeyError, NodeId};
+use traffic::Placement;
+use units::{Bytes, KeyError, NodeId, TaskId};
 
 use crate::build_cache::BuildCache;
 use crate::job::JobBuilder;
@@ -177,13 +179,7 @@ pub(crate) fn of_job(spec: &ExperimentSpec, network: &Network, job: &JobBuilder)
                        one island, or let ranks send (kind = \"program\")";
         return Err(KeyError::new(key, message));
     }
-    let ways = network.ways.as_deref();
-    let ends = || placement.used().step_by((placement.len() as usize / CHECKED).max(1));
-    let lost = |from: NodeId| {
-        let joined = |to: &NodeId| *to == from || ways.is_some_and(|ways| ways.next(from, *to, 0).is_some());
-        placement.used().find(|to| !joined(to)).map(|to| (from, to))
-    };
-    match ends().find_map(lost) {
+    match job.workload.programs().and_then(|programs| unjoined(&**programs, placement, network)) {
         None => Ok(0),
         Some((from, to)) => {
             let message = format!(
@@ -195,8 +191,29 @@ pub(crate) fn of_job(spec: &ExperimentSpec, network: &Network, job: &JobBuilder)
     }
 }
 
-/// Largest number of endpoints from which the ways to all others are tried.
-const CHECKED: usize = 1024;
+/// Largest number of pairs of ranks whose ways are tried.
+const TRIED: usize = 1 << 22;
+
+/// Returns two nodes of ranks that exchange messages and that no way joins, if there are any. Of many ranks some are
+/// tried, and of a program that is called back all pairs.
+fn unjoined(programs: &dyn Programs, placement: &Placement, network: &Network) -> Option<(NodeId, NodeId)> {
+    let ways = network.ways.as_deref()?;
+    let ranks = programs.ranks();
+    let step = (ranks as usize * ranks as usize / TRIED).max(1);
+    (0..ranks).step_by(step).find_map(|rank| {
+        let (from, mut lost) = (placement.node(TaskId(rank)), None);
+        let mut try_all = |to: std::ops::Range<u32>| {
+            let nodes = to.map(|rank| placement.node(TaskId(rank)));
+            let is_lost = |to: &NodeId| *to != from && ways.next(from, *to, 0).is_none();
+            lost = lost.or_else(|| nodes.into_iter().find(is_lost));
+        };
+        match programs.is_called_back() {
+            true => try_all(0..ranks),
+            false => programs.fan_outs_of(rank, &mut |FanOut { to, .. }| try_all(to)),
+        }
+        lost.map(|to| (from, to))
+    })
+}
 
 /// Returns the rule by which messages take networks.
 pub(crate) fn way_rule(spec: &ExperimentSpec) -> WayRule {

@@ -294,9 +294,6 @@ fn what_cannot_be_done_in_switches_is_refused_at_its_key() {
     assert!(key == "workload.collectives" && message.contains("\"hardware\""), "{key}: {message}");
     let paced = application("hardware", ", pacer = { kind = \"window\", window = \"1 KiB\" }");
     assert_eq!(refused(&network(switch, &paced, "")).0, "workload.pacer");
-    let planes =
-        refused(&network(r#"kind = "single-switch", ports = 4, planes = 2"#, &application("hardware", ""), ""));
-    assert_eq!(planes.0, "workload.collectives");
     let crosspoints = network(switch, &application("hardware", ""), "");
     let crosspoints = crosspoints.replace("delay = \"90 ns\"", "credits = \"per-crosspoint\"");
     assert_eq!(refused(&crosspoints).0, "router.credits");

@@ -344,15 +344,6 @@ fn what_does_not_go_with_planes_is_refused_at_its_key() {
             "workload.pacer.kind",
             "several planes",
         ),
-        (
-            experiment(
-                torus,
-                (2, "output-queued"),
-                r#"workload = { kind = "program", program = { kind = "collective", operation = "allreduce", algorithm = "in-switch" } }"#,
-            ),
-            "workload.program.algorithm",
-            "`topology.planes` is 2",
-        ),
         (experiment(torus, (17, "output-queued"), traffic), "topology.planes", "16"),
         (experiment(torus, (0, "output-queued"), traffic), "topology.planes", "1"),
     ] {
