@@ -113,13 +113,9 @@ fn nodes_have_the_published_bandwidths() {
     // Bandwidth in GB/s and each way: of an endpoint inside the node, of one link inside it, and of one of its interfaces,
     // where they are published. Would catch rates of both ways, of all planes together, and of the wrong generation.
     for (name, endpoints, inside, link, interface) in [
-        ("dgx-a100", 8, 300.0, 50.0, 25.0),
         ("dgx-h100", 8, 450.0, 112.5, 50.0),
-        ("dgx-b200", 8, 900.0, 450.0, 50.0),
         ("gb200-nvl72", 4, 900.0, 100.0, 50.0),
         ("frontier", 8, 200.0 + 3.0 * 50.0, 50.0, 25.0),
-        ("cpu-1-nic", 2, 108.0, 108.0, 25.0),
-        ("cpu-2-nic", 2, 108.0, 108.0, 25.0),
         ("tpu-v4", 4, 300.0, 50.0, 0.0),
     ] {
         let node: toml::Table = NamedNode::find(name).expect("a node").text().parse().expect("sections");

@@ -247,14 +247,30 @@ fn add_factor(
     }
 }
 
-/// Sections that are not drawn: they make several points of one, or stand for what other keys have.
-pub const NOT_DRAWN: &[&str] =
-    &["sweep", "include", "exclude", "seeds", "title", "machine", "job.workload", "job.placement"];
+/// Sections and keys that are not drawn: they make several points of one, stand for what other keys have, or are of
+/// several networks, which the tests of these draw.
+pub const NOT_DRAWN: &[&str] = &[
+    "sweep",
+    "include",
+    "exclude",
+    "seeds",
+    "title",
+    "machine",
+    "job.workload",
+    "job.placement",
+    "network",
+    "relay",
+    "node.name",
+    "node.endpoints",
+    "node.count",
+    "nic.rails.stripe_over",
+];
 
-/// Kinds that are not drawn: a program that is called back is a function in Python, and hosts need a file for each
-/// network.
+/// Kinds that are not drawn: a program that is called back is a function in Python, and hosts and forwarding tables
+/// need a file for each network.
 pub fn is_not_drawn(path: &str, kind: &str) -> bool {
-    [("workload.program", "called-back"), ("placement", "hosts")].contains(&(path, kind))
+    [("workload.program", "called-back"), ("placement", "hosts"), ("routing", "forwarding-tables")]
+        .contains(&(path, kind))
 }
 
 /// The path of a key in a table.

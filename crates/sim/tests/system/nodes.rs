@@ -43,10 +43,8 @@ fn messages_take_the_published_bandwidths() {
     // between nodes. Would catch planes that a message does not use, and a message that takes the other network.
     let switch = 20.0 + 100.0 + 20.0;
     for (name, endpoints, planes, inside, outside) in [
-        ("dgx-a100", 8, 6, 50.0, 25.0),
         ("dgx-h100", 8, 4, 112.5, 50.0),
         ("gb200-nvl72", 4, 9, 100.0, 50.0),
-        ("cpu-2-nic", 2, 1, 108.0, 25.0),
     ] {
         let ends = |to: u32| end_ns(&machine(name, 2 * endpoints, &message(2 * endpoints, to, 36).program()));
         let packets = |count: f64, rate: f64| count * PACKET as f64 / rate;
