@@ -115,7 +115,7 @@ pub struct RelaySpec {
     /// Bytes of other endpoints that a relay holds at most. A sender waits for room, in the order of requests. At least
     /// a piece. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 1, "x-rules" = ["requires relay.at = source", "requires relay.chunk", "excludes nic.pio.buffer: a message that waits for room there would keep its room at a relay"]))]
+    #[schemars(extend("minimum" = 1, "x-rules" = ["excludes relay.at = destination", "requires relay.chunk", "excludes nic.pio.buffer: a message that waits for room there would keep its room at a relay"]))]
     pub buffer: Option<Bytes>,
 }
 

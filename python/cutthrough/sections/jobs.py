@@ -85,7 +85,8 @@ class InSwitch(Section):
     trees: TreesKind | Open | None = key("""Method that builds the tree of a group. Default: `least-loaded-parent` on a
         fat-tree, otherwise `load-balanced`.""")
     trees_per_group: int | None = key("""Number of edge-disjoint trees of a group. Packets of the group are striped over
-        them in turn. A group for which fewer trees are found uses those. Default: 1 (from 1 to 1024).""")
+        them in turn. A group for which fewer trees are found uses those. Trees take the planes of the group's network
+        in turn. Default: one in each plane (from 1 to 1024).""")
     directed: bool | None = key("""Whether every member that multicasts has a separate tree, on which nobody else sends,
         instead of one tree for the group. Refused for groups that combine. On a topology without levels the root of the
         tree is the sender's router, so that copies take short paths. Tables have an entry for each sender

@@ -42,10 +42,9 @@ fn messages_take_the_published_bandwidths() {
     // A message of 36 packets leaves at the rate of all planes of NVLink inside a node, and at the rate of one interface
     // between nodes. Would catch planes that a message does not use, and a message that takes the other network.
     let switch = 20.0 + 100.0 + 20.0;
-    for (name, endpoints, planes, inside, outside) in [
-        ("dgx-h100", 8, 4, 112.5, 50.0),
-        ("gb200-nvl72", 4, 9, 100.0, 50.0),
-    ] {
+    for (name, endpoints, planes, inside, outside) in
+        [("dgx-h100", 8, 4, 112.5, 50.0), ("gb200-nvl72", 4, 9, 100.0, 50.0)]
+    {
         let ends = |to: u32| end_ns(&machine(name, 2 * endpoints, &message(2 * endpoints, to, 36).program()));
         let packets = |count: f64, rate: f64| count * PACKET as f64 / rate;
         assert_eq!(ends(1), switch + packets(36.0 / f64::from(planes), inside), "{name}");

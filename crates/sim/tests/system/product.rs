@@ -69,9 +69,11 @@ fn required(kind: &str) -> &'static str {
     }
 }
 
-/// The kinds of a section.
+/// The kinds of a section. Forwarding tables go with the fabric that they are of.
 fn kinds(section: &str) -> Vec<SectionDoc> {
-    let kinds: Vec<_> = reference().into_iter().filter(|doc| doc.section == section && doc.kind.is_some()).collect();
+    let is_own =
+        |doc: &SectionDoc| doc.section == section && doc.kind.as_ref().is_some_and(|own| own.1 != "forwarding-tables");
+    let kinds: Vec<_> = reference().into_iter().filter(is_own).collect();
     assert!(!kinds.is_empty(), "no kinds of {section}");
     kinds
 }
