@@ -26,7 +26,8 @@ pub use messages::{Distribution, MessageFigures, MessageResult, MessageSize};
 pub use open::OpenResult;
 pub use point::{JobResult, KindResult, PointResult};
 pub use ranks::{
-    BenchmarkResult, GroupsResult, MeasureResult, MeasuredTimes, PairResult, ProgramResult, RowResult, TableResult,
+    BenchmarkResult, GroupsResult, MeasureResult, MeasuredTimes, PairResult, ProgramResult, RelaysResult, RowResult,
+    TableResult,
 };
 pub use series::{QueueSeries, SeriesResult};
 pub use time::{

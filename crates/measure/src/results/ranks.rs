@@ -128,6 +128,24 @@ pub struct ProgramResult {
     /// Results of programs whose collective operations are executed by routers.
     #[serde(flatten)]
     pub groups: Option<GroupsResult>,
+    /// Results of programs whose messages pass relays.
+    #[serde(flatten)]
+    pub relays: Option<RelaysResult>,
+}
+
+/// Relays between several networks.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RelaysResult {
+    /// Bytes that relays have passed on, with control messages. Bytes that pass two relays count twice.
+    #[serde(rename = "relayed_B")]
+    pub relayed_bytes: u64,
+    /// Largest number of bytes of data that a relay has held at once.
+    #[serde(rename = "relay_held_max_B")]
+    pub relay_held_max_bytes: u64,
+    /// Number of pieces of messages that have waited for room at a relay (`relay.buffer`).
+    pub relay_waits: u64,
+    /// Sum of these waits, in nanoseconds.
+    pub relay_wait_ns: f64,
 }
 
 /// Groups whose operations are executed by routers.

@@ -32,6 +32,8 @@ pub(super) struct ClosedCounts {
     pub channels: Vec<(ChannelSource, ChannelUse)>,
     /// Bytes of `counts` that have not reached their nodes: parts of packets under way at the end of the run.
     pub under_way: u64,
+    /// Bytes of `counts` that have reached relays, which have passed them on.
+    pub relayed: u64,
     /// Latencies of messages. None unless messages are measured.
     pub messages: Option<MessageTimes>,
     pub series: Series,
@@ -47,6 +49,7 @@ impl ClosedCounts {
             latency: Histogram::new(),
             channels: Vec::new(),
             under_way: 0,
+            relayed: 0,
             messages: context.measure.messages.then(messages),
             series: Series::default(),
         }
@@ -58,9 +61,9 @@ impl ClosedCounts {
         (finished || self.counts.bytes > 0).then_some(bandwidth)
     }
 
-    /// Returns the bytes that have reached their nodes.
+    /// Returns the bytes that have reached their destinations.
     fn arrived(&self) -> u64 {
-        self.counts.bytes - self.under_way
+        (self.counts.bytes - self.under_way).saturating_sub(self.relayed)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use apps::benchmarks::TableBenchmark;
-use host::{BusyTimes, CheckedElements, ConnectionCounts, Executor, Searches};
+use host::{BusyTimes, CheckedElements, ConnectionCounts, Executor, RelayCounts, Searches};
 use mpi::communicator::{OffloadLimits, OffloadScope};
 use mpi::program::{Interval, Measure};
 use tasks::TaskGraph;
@@ -16,7 +16,7 @@ use crate::workloads::application;
 use ::network::Network;
 use measure::{
     ApplicationResult, BenchmarkResult, GroupsResult, MappingFigures, MeasureResult, MeasuredTimes, PairResult,
-    ProgramResult, StepsResult, Warning,
+    ProgramResult, RelaysResult, StepsResult, Warning,
 };
 
 /// Measurements of ranks, besides the times at which they end.
@@ -90,6 +90,7 @@ pub(crate) struct HostCounts {
     unexpected_bytes: u64,
     copied_bytes: u64,
     credit_waits: u64,
+    pub relays: RelayCounts,
     connections: ConnectionCounts,
     /// Memory of a connection, in bytes.
     pub connection_bytes: u64,
@@ -127,6 +128,7 @@ impl HostCounts {
         self.unexpected_bytes = self.unexpected_bytes.max(executor.most_unexpected_bytes());
         self.copied_bytes = self.copied_bytes.saturating_add(executor.copied_bytes());
         self.credit_waits += executor.credit_waits();
+        self.relays.add(&executor.relay_counts());
         self.unmatched += executor.unmatched();
         self.connections.add(&executor.connections());
         let (made, spared) = executor.registrations();
@@ -208,7 +210,19 @@ pub(super) fn of_program(counts: &HostCounts, time: Option<u64>, called_back: bo
         noise_share: share(counts.busy.noise),
         times: None,
         groups: None,
+        relays: relays_of(&counts.relays),
     }
+}
+
+/// Returns the figures of relays. None if nothing has passed any.
+fn relays_of(counts: &RelayCounts) -> Option<RelaysResult> {
+    let &RelayCounts { bytes, most_held, waits, waited } = counts;
+    (bytes > 0).then(|| RelaysResult {
+        relayed_bytes: bytes,
+        relay_held_max_bytes: most_held,
+        relay_waits: waits,
+        relay_wait_ns: waited as f64 / 1e3,
+    })
 }
 
 /// Returns the times that a program measures itself. None if it measures none.

@@ -368,6 +368,7 @@ impl WorkloadRun for RanksRun {
         ended.counts.connection_bytes = self.ranks.nic.connection_bytes();
         measured.sort_unstable_by_key(|&(rank, _)| rank);
         ended.intervals = measured.into_iter().flat_map(|(_, intervals)| intervals).collect();
+        self.counted.relayed = ended.counts.relays.bytes;
         self.ended = ended;
         self.record_messages(machine);
         self.explain_time(machine);
