@@ -95,7 +95,7 @@ class ChannelTable:
         names = topology.coordinate_names()
         arrays = {"channel": pa.array(number), "class": classes}
         if any("." in name for name in topology.class_names()):
-            arrays["network"] = pa.array([name.partition(".")[0] for name in classes.to_pylist()]).dictionary_encode()
+            arrays["network"] = _networks(topology.class_names(), columns["class"][number])
         arrays |= {name: _nullable(column) for name, column in held.items()}
         coordinates = np.frombuffer(topology.coordinate_table(), np.int32).reshape(topology.routers, -1)
         for end in ("source", "target"):
@@ -123,6 +123,16 @@ class ChannelTable:
         for name, column in columns.items():
             table = table.append_column(name, pa.array(column[self.number]))
         return ChannelLoads(table.replace_schema_metadata({ABOUT: json.dumps({**self.about, **about})}))
+
+
+def _networks(classes: Sequence[str], of_channel: Integers) -> pa.Array[Any]:
+    """Returns the network of each channel, given the names of classes and the class of each channel."""
+    import pyarrow as pa
+
+    of_class = [name.partition(".")[0] for name in classes]
+    names = list(dict.fromkeys(of_class))
+    numbers = np.array([names.index(name) for name in of_class], np.int32)
+    return pa.DictionaryArray.from_arrays(numbers[of_channel], pa.array(names))
 
 
 def _nullable(column: Integers) -> pa.Array[Any]:
@@ -267,7 +277,8 @@ class ChannelLoads:
                 an analysis.
         """
         values = self.values(self.quantity) if values is None else values
-        named = sorted((name.rpartition(".")[2], place) for place, name in enumerate(self.about["classes"]) if is_end(name))
+        classes = enumerate(self.about["classes"])
+        named = sorted((name.rpartition(".")[2], place) for place, name in classes if is_end(name))
         ends = [np.flatnonzero(self.classes == place) for _, place in named]
         inner = np.setdiff1d(np.arange(len(values)), np.concatenate(ends))
         most = values[inner].max(initial=0.0)

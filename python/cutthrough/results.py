@@ -22,7 +22,7 @@ import cutthrough.points.details as details
 from cutthrough.arguments.checked import checked
 from cutthrough.arguments.faults import no_point, refuse
 from cutthrough.arguments.packages import require
-from cutthrough.channels import is_end, Stored
+from cutthrough.channels import Stored, is_end
 from cutthrough.display.units import counted
 from cutthrough.keep.shares import ranges
 from cutthrough.points.joining import joined

@@ -23,12 +23,15 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// A fabric, and its routing.
+type Built = (Arc<dyn Topology>, Arc<dyn Routing>);
+
 /// Returns the topology and the routing of files in the folder of a test. `keys` follow `path` in JSON.
 fn build(
     test: &str,
     (fabric, tables): (&str, &str),
     (keys, files): (&str, &[(&str, &str)]),
-) -> Result<(Arc<dyn Topology>, Arc<dyn Routing>), KeyError> {
+) -> Result<Built, KeyError> {
     let folder = folder(test);
     std::fs::write(folder.join("f.topo"), fabric).expect("a file");
     std::fs::write(folder.join("f.lfts"), tables).expect("a file");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fabric::catalogue::HeadOfLine;
 use fabric::{FabricSpec, LinkParameters, Plan, ReceiveBufferSpec};
+use mpi::communicator::OffloadLimits;
 use routing::{DependencyCycle, Routing, RoutingContractError};
 use topology::{ChannelClass, Topology};
 use units::{Bytes, ChannelId, KeyError, KeyResult, NodeId, PlaneId, Time};
@@ -95,16 +96,7 @@ impl System {
         let (spec, delays_of_lengths) = (&*with_delays.spec, with_delays.of_lengths);
         ports::check(&*topology, &spec.router)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
-        let mut jobs = job::job_builders(spec, (&topology, &**model), (base, parts), &[])?;
-        let offload_limits = {
-            let own = jobs.iter().map(|job| &job.workload);
-            let all = own.map(|own| (own.groups(), Demand::of(&**own), own.programs(), senders(&**own)));
-            let all: Vec<JobGroups<'_>> = all.collect();
-            crate::groups::offload_limits(spec, (&topology, &**model), &all)?
-        };
-        if offload_limits.iter().any(|own| !own.is_empty()) {
-            jobs = job::job_builders(spec, (&topology, &**model), (base, parts), &offload_limits)?;
-        }
+        let jobs = jobs_of(spec, (&topology, &**model), (base, parts))?;
         if spec.nic.parts().is_some() {
             let placed = jobs.iter().map(|job| {
                 let JobBuilder { name, workload, .. } = job;
@@ -154,13 +146,17 @@ impl System {
         let jobs = jobs.into_iter().map(finish).collect::<Result<_, KeyError>>()?;
         let capacities = Capacities::new(&spec.link, &*network.topology, Bytes(u64::from(packet)));
         let (spec, model) = (spec.clone(), Arc::clone(model));
-        let system = Self { spec, delays_of_lengths, model, network, capacities, jobs };
-        system.check_clock()?;
-        system.check_series()?;
-        system.check_timeline()?;
-        system.check_messages()?;
-        system.check_numbers()?;
-        Ok(system)
+        Self { spec, delays_of_lengths, model, network, capacities, jobs }.checked()
+    }
+
+    /// Returns the system, unless a run of it would certainly fail.
+    fn checked(self) -> Result<Self, KeyError> {
+        self.check_clock()?;
+        self.check_series()?;
+        self.check_timeline()?;
+        self.check_messages()?;
+        self.check_numbers()?;
+        Ok(self)
     }
 
     /// Returns a channel's bandwidth as a multiple of an injection link's.
@@ -477,6 +473,24 @@ impl System {
     }
 }
 
+/// Builds the unfinished jobs of a point, whose operations in routers have room there.
+fn jobs_of(
+    spec: &ExperimentSpec,
+    (topology, model): (&Arc<dyn Topology>, &dyn NetworkModel),
+    (base, parts): (&Path, &BuildCache),
+) -> Result<Vec<JobBuilder>, KeyError> {
+    let jobs = job::job_builders(spec, (topology, model), (base, parts), &[])?;
+    let own = jobs.iter().map(|job| &job.workload);
+    let all = own.map(|own| (own.groups(), Demand::of(&**own), own.programs(), senders(&**own)));
+    let all: Vec<JobGroups<'_>> = all.collect();
+    let limits = crate::groups::offload_limits(spec, (topology, model), &all)?;
+    drop(all);
+    match limits.iter().all(OffloadLimits::is_empty) {
+        true => Ok(jobs),
+        false => job::job_builders(spec, (topology, model), (base, parts), &limits),
+    }
+}
+
 fn fabric_spec(
     spec: &ExperimentSpec,
     packet: u32,
@@ -522,8 +536,8 @@ fn fabric_spec(
     }
 }
 
-/// Refuses operations in switches of a network without switches, and of groups that no network joins. The error is at the
-/// operation.
+/// Refuses operations in switches of a network without switches, and of groups that no network joins. The error is at
+/// the operation.
 fn check_switches(
     spec: &ExperimentSpec,
     model: &dyn NetworkModel,

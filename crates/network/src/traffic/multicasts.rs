@@ -84,6 +84,8 @@ pub(super) struct MulticastSources {
     trees: Option<GroupTrees>,
     /// Destinations of each source's current message, by source.
     destinations: Vec<Destinations>,
+    /// Number of planes of all networks together.
+    planes: u32,
 }
 
 /// Destinations of a source's current message.
@@ -108,16 +110,16 @@ pub(super) struct Current<'a> {
 }
 
 impl MulticastSources {
-    /// Creates the state of `sources` sources that have sent nothing.
-    pub fn new(spec: &Multicasts, trees: Option<GroupTrees>, sources: usize) -> Self {
+    /// Creates the state of `sources` sources that have sent nothing, of which each node has `planes`.
+    pub fn new(spec: &Multicasts, trees: Option<GroupTrees>, (sources, planes): (usize, u32)) -> Self {
         let trees = trees.filter(|_| spec.by_trees().is_some());
-        Self { spec: spec.clone(), trees, destinations: vec![Destinations::default(); sources] }
+        Self { spec: spec.clone(), trees, destinations: vec![Destinations::default(); sources], planes }
     }
 
     /// Returns the content of the last packet given to `source` if it goes along a tree. `source` is an index in the
-    /// partition; `node` and `plane` are its node and its
-    /// plane.
-    pub fn tree_packet(&self, source: usize, (node, plane): (NodeId, PlaneId)) -> Option<TreePacket> {
+    /// partition, and `node` its node.
+    pub fn tree_packet(&self, source: usize, node: NodeId) -> Option<TreePacket> {
+        let plane = PlaneId((source as u32 % self.planes) as u8);
         let (group, _) = self.spec.by_trees()?.of(node)?;
         let segment = self.destinations[source].sent.wrapping_sub(1);
         self.trees.as_ref()?.multicast((node, plane), group, segment)

@@ -8,7 +8,7 @@ use engine::Stream;
 use fabric::{Actions, Demand, Member, Target, Traffic, TreePacket};
 use routing::{RouteState, Routing};
 use traffic::{Injection, InjectionSpec, InjectionState, PlacedPattern};
-use units::{NodeId, PlaneId};
+use units::NodeId;
 
 use super::groups::GroupTrees;
 use super::multicasts::{Current, MulticastSources, Multicasts};
@@ -73,8 +73,6 @@ pub struct OpenTraffic {
     /// State of the multicasts. None for messages with one destination.
     multicasts: Option<Box<MulticastSources>>,
     process: Process,
-    /// Number of planes of all networks together.
-    planes: u32,
 }
 
 /// Process by which all sources of a partition draw packets.
@@ -122,12 +120,11 @@ impl OpenTraffic {
             started: false,
         };
         let sources: Vec<Source> = sources(nodes, spec.planes).map(source).collect();
-        let multicasts = |own| Box::new(MulticastSources::new(own, spec.groups.clone(), sources.len()));
+        let multicasts = |own| Box::new(MulticastSources::new(own, spec.groups.clone(), (sources.len(), spec.planes)));
         let multicasts = spec.multicasts.as_ref().map(multicasts);
         Self {
             sources,
             multicasts,
-            planes: spec.planes,
             process: Process {
                 injections,
                 pattern: Arc::clone(&spec.pattern),
@@ -250,8 +247,7 @@ impl Traffic for OpenTraffic {
     }
 
     fn tree_packet(&self, node: usize) -> Option<TreePacket> {
-        let plane = PlaneId((node as u32 % self.planes) as u8);
-        self.multicasts.as_ref()?.tree_packet(node, (self.sources[node].node, plane))
+        self.multicasts.as_ref()?.tree_packet(node, self.sources[node].node)
     }
 
     #[inline]

@@ -131,10 +131,11 @@ fn make(file: &mut Table, term: &str, holds: bool) {
         ("several planes", true) => set(file, "topology.planes", 2.into()),
         ("several networks", true) => set_networks(file),
         (_, false) => {}
-        ("nic.pio.buffer", true) if !file.contains_key("nic") => {
+        (term @ "nic.pio.buffer", true) if !file.contains_key("nic") => {
             make(file, "ranks that send and receive", true);
             set(file, "nic.kind", "loggp".into());
-            make(file, term, true);
+            set(file, "nic.pio", sample("nic.pio"));
+            set(file, term, sample(term));
         }
         (term, true) => match term.split_once(" = ") {
             Some((path, value)) => set(file, path, value_of(value)),

@@ -303,7 +303,7 @@ proptest! {
         prop_assert!(found.closed().unwrap().time_ns.is_some());
         let digests = [(1, Grain::Coarse), (2, Grain::Exactly(3))].map(|(threads, grain)| digest_of(&text, threads, grain));
         prop_assert_eq!(&digests[0], &digests[1]);
-        // Each network receives what it is sent, and loads and bytes agree: a leg is a share of its links for the time.
+        // All that enters a network leaves it: a leg has two ends.
         let loads = analyze(&system).unwrap();
         for name in ["inside", "outside"] {
             let sum = |class: &str| {
@@ -339,10 +339,10 @@ fn combining(gpus: u32) -> f64 {
 
 #[test]
 fn an_allreduce_in_switches_uses_every_plane() {
-    // Each of n packets goes up and comes down once on a plane, and ceil(n / planes) on the fullest. The last passes a link
-    // and the router (200 ns), is combined once its tail is there, is at the crossbar a cycle later (1 ns), and passes a
-    // link (100 ns) in a packet's time. Would catch planes that are used in turn instead of together, a plane without a
-    // tree, and a window too small for the link.
+    // Each of n packets goes up and comes down once on a plane, and ceil(n / planes) on the fullest. The last passes a
+    // link and the router (200 ns), is combined once its tail is there, is at the crossbar a cycle later (1 ns), and
+    // passes a link (100 ns) in a packet's time. Would catch planes that are used in turn instead of together, a plane
+    // without a tree, and a window too small for the link.
     for gpus in [2, 4, 8] {
         for planes in [1, 2, 4] {
             for packets in [1_u64, 7, 32] {
@@ -368,8 +368,8 @@ fn rails_of_gpus(size: u32, stride: u32) -> String {
 
 #[test]
 fn groups_combine_in_the_first_network_that_joins_them() {
-    // By hand: each member sends and gets 16 packets in its group's network, and nothing in the other. Would catch trees in
-    // the other network, and loads at the wrong plane. Groups of three GPUs cross nodes and rails.
+    // Each member sends and gets equally much in its group's network, and nothing in the other. Would catch trees in the
+    // other network, and loads at the wrong plane. Groups of four consecutive GPUs cross nodes and rails.
     for (size, stride, used) in [(2, 1, "inside"), (4, 2, "rail")] {
         let text = rails_of_gpus(size, stride);
         let system = build(&text).unwrap();

@@ -6,8 +6,9 @@
 //! its service level. At the destination's router packets leave on class 0.
 //!
 //! The tables are checked as they are read: the packets of every pair arrive. Cost: 2 bytes for each router and LID, 1
-//! byte for each pair of nodes and LID of the destination if paths have service levels, one look-up a hop. Not modelled:
-//! virtual lanes of the channels of nodes, adaptive routing groups, LIDs chosen in turn (a routing keeps no counters).
+//! byte for each pair of nodes and LID of the destination if paths have service levels, one look-up a hop. Not
+//! modelled: virtual lanes of the channels of nodes, adaptive routing groups, LIDs chosen in turn (a routing keeps no
+//! counters).
 
 mod check;
 mod text;
