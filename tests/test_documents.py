@@ -27,6 +27,7 @@ NAMED = {
     "crates/mapping/src/machine/importers/graphml/build.rs": "machines that are read become edge lists",
     "crates/mapping/src/machine/source.rs": "machines that are read become edge lists",
     "crates/system/src/model.rs": "the choice of the network model",
+    "crates/system/src/networks.rs": "several networks have routers",
     "crates/topology/src/families/file/grids.rs": "a file that is a HyperX has the ports and views of one",
 }
 

@@ -29,20 +29,23 @@ LESS = {
     "architect": {"--out designs\n": "--out designs --points 1,16\n"},
     "calibration": {"--from infinipath": "--from infinipath --keep eager_limit"},
     "channels": {'"measure.precision": 0.2': '"measure.warm_up": "10 us", "measure.max_time": "40 us"'},
+    "networks": {"training_networks.toml": "training_networks.toml --points 0 --set workload.program.hidden=64"},
     "time-explained": {"--budget 2": "--budget 0.05"},
     "tutorial": {"[0.3, 0.6, 0.9]": "[0.3]"},
     "researcher": {"60 us": "20 us", '"workload.load": [0.1, 0.2, 0.3, 0.4]': '"workload.load": [0.1, 0.4]'},
 }
+#: Examples that take about a minute.
+LARGE = {"designs", "training_networks"}
 #: Examples are drawn in a test of their own.
 PLAIN = ["--plots", "none"]
 
 
 @pytest.mark.usefixtures("once")
-@pytest.mark.parametrize("path", [path for path in EXAMPLES if path.stem != "designs"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in EXAMPLES if path.stem not in LARGE], ids=lambda path: path.stem)
 def test_example_runs(path: Path, tmp_path: Path) -> None:
     """Catches an example that no longer runs, gives nothing, or cannot be drawn.
 
-    The designs are too large to run here. The tutorial of the architect runs some of their points.
+    Large ones are left out. Pages run some of their points, or smaller ones.
     """
     results = ct.run(path, set=short(path))
     assert results.points

@@ -6,8 +6,7 @@ use fabric::catalogue::RouterSpec;
 use routing::RoutingSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::families::single_switch::SingleSwitchSpec;
-use topology::{NetworkSpec, Order, TopologySpec};
+use topology::{NetworkSpec, Order};
 use units::Bytes;
 
 use crate::spec::LinkSpec;
@@ -84,16 +83,6 @@ impl From<EndpointOrder> for Order {
             EndpointOrder::ByRail => Self::ByRail,
         }
     }
-}
-
-/// Returns the topology of an experiment that has networks.
-pub(crate) fn unwritten() -> NetworkSpec {
-    TopologySpec::SingleSwitch(SingleSwitchSpec { ports: 0 }).into()
-}
-
-/// Returns whether the section of the topology is left out.
-pub(crate) fn is_unwritten(topology: &NetworkSpec) -> bool {
-    *topology == unwritten()
 }
 
 /// Relays: endpoints that pass messages on which no network carries from end to end. The relay is an endpoint in the

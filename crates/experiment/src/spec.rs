@@ -43,7 +43,7 @@ pub struct ExperimentSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<NamedMachineSpec>,
     /// Topology of the network.
-    #[serde(default = "networks::unwritten", skip_serializing_if = "networks::is_unwritten")]
+    #[serde(default = "NetworkSpec::unwritten", skip_serializing_if = "NetworkSpec::is_unwritten")]
     pub topology: NetworkSpec,
     /// Several networks, which replace `[topology]`.
     #[serde(default, rename = "network", skip_serializing_if = "Vec::is_empty")]
@@ -133,7 +133,7 @@ impl ExperimentSpec {
         let of_jobs = self.jobs.iter().enumerate();
         let of_jobs = of_jobs.map(|(index, job)| (format!("job[{index}].placement"), &job.placement));
         let placements = std::iter::once(("placement".to_owned(), &self.placement)).chain(of_jobs);
-        if !self.networks.is_empty() && !networks::is_unwritten(&self.topology) {
+        if !self.networks.is_empty() && !self.topology.is_unwritten() {
             return Some(("topology".into(), "[topology] excludes [[network]]: each network has a topology".into()));
         }
         if !self.networks.is_empty() && self.layout.is_some() {

@@ -291,6 +291,16 @@ impl From<TopologySpec> for NetworkSpec {
 }
 
 impl NetworkSpec {
+    /// Returns a topology that no file can have: that of an experiment whose networks have topologies.
+    pub fn unwritten() -> Self {
+        TopologySpec::SingleSwitch(SingleSwitchSpec { ports: 0 }).into()
+    }
+
+    /// Returns whether no topology is written.
+    pub fn is_unwritten(&self) -> bool {
+        *self == Self::unwritten()
+    }
+
     /// Builds the network, as [`TopologySpec::build`]. Fails at `planes` if the network cannot have that number of
     /// planes, and at `wires` if it cannot have those numbers of wires.
     pub fn build(&self, base: &Path) -> Result<Arc<dyn Topology>, KeyError> {

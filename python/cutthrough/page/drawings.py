@@ -20,13 +20,15 @@ MOST = 6
 def drawn(results: Results) -> list[tuple[str, str]]:
     """Returns each machine of the sweep as name and SVG, coloured by the channels of its point with the hottest one.
 
-    Machines whose channels are not known are left out, as are drawings too large for a page, which `cutthrough draw`
-    makes.
+    Machines whose channels are not known are left out, as are several networks, and drawings too large for a page,
+    which `cutthrough draw` makes.
     """
     import cutthrough.plots.machine as machine
 
     hottest: dict[str, int] = {}
     for place in results.network.places if results.network else ():
+        if results.channel_loads(place).about["kind"] == "networks":
+            continue
         name = _machine_of(results, place)
         if name not in hottest or _heat(results, place) > _heat(results, hottest[name]):
             hottest[name] = place

@@ -188,6 +188,10 @@ class Quantities(Measured):
                 "program_messages",
                 "registration_hits",
                 "registrations",
+                "relay_held_max_B",
+                "relay_wait_ns",
+                "relay_waits",
+                "relayed_B",
                 "search_max",
                 "unexpected_max",
                 "unexpected_max_B",
@@ -415,6 +419,11 @@ class Quantities(Measured):
         shortest message, and of the bytes that some node has to send or receive at least.""")
     measures = several(MeasureResult)("""Each time that the program measures. The first is that of the operation or the
         step.""")
+    relayed_B = optional(int)("""Bytes that relays have passed on, with control messages. Bytes that pass two relays
+        count twice.""")
+    relay_held_max_B = optional(int)("Largest number of bytes of data that a relay has held at once.")
+    relay_waits = optional(int)("Number of pieces of messages that have waited for room at a relay (`relay.buffer`).")
+    relay_wait_ns = optional(float)("Sum of these waits, in nanoseconds.")
     breakdown = optional(BreakdownResult)("""Time of ranks by state. Requires `measure.timeline`, and that all ranks
         have ended.""")
     critical_path = optional(CriticalPathResult)("""Critical path. Requires `measure.timeline`, and that all ranks have

@@ -147,7 +147,7 @@ WORDS = (
         "(`iterations`); other kinds choose by `arbitration`.",
     ),
     Word(
-        ("virtual lane", "virtual lanes", "VL", "VLs", "virtual channel", "virtual channels", "num_vcs", "SL2VL"),
+        ("virtual lane", "virtual lanes", "VL", "VLs", "virtual channel", "virtual channels", "num_vcs"),
         ("router.vcs",),
         "Virtual channels of each input, which routings use against deadlock. No class of traffic has a channel that "
         "others may not take.",

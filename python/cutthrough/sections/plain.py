@@ -135,9 +135,9 @@ class Relay(Section):
     chunk: Size | None = key("""Size of the pieces of a message that a relay passes on when they have arrived whole.
         Default: the whole message (greater than 0).""")
     buffer: Size | None = key("""Bytes of other endpoints that a relay holds at most. A sender waits for room, in the
-        order of requests. At least a piece. Default: no limit. Requires `relay.at = "source"`. Requires `relay.chunk`.
-        Excludes `nic.pio.buffer`: a message that waits for room there would keep its room at a relay (greater than
-        0).""")
+        order of requests. At least a piece. Default: no limit. Excludes `relay.at = "destination"`. Requires
+        `relay.chunk`. Excludes `nic.pio.buffer`: a message that waits for room there would keep its room at a relay
+        (greater than 0).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

@@ -355,8 +355,8 @@ fn an_allreduce_in_switches_uses_every_plane() {
     }
 }
 
-/// Four nodes of two GPUs: two switches in each node, and two rails, each of which joins one GPU of all nodes. Groups of
-/// consecutive ranks, or of ranks two apart, combine 16 KiB.
+/// Four nodes of two GPUs: two switches in each node, and two rails, each of which joins one GPU of all nodes. Groups
+/// of consecutive ranks, or of ranks two apart, combine 16 KiB.
 fn rails_of_gpus(size: u32, stride: u32) -> String {
     let program = format!(
         r#"{{ kind = "collective", operation = "allreduce", algorithm = "in-switch", size = "16 KiB", group_size = {size}, group_stride = {stride} }}"#

@@ -1,8 +1,8 @@
 //! Adversarial pattern: the tasks of group i send to random tasks of group i + n (García et al., ICPP 2012, "ADV+n").
 //!
 //! All traffic of a group goes to a single other group. With minimal routing it shares the few channels between the
-//! two. On HyperX and trees the tasks of router i send to those of router i + n in the same way; most neighbours of a
-//! HyperX are wired, and share that wire. On tori and meshes, whose minimal routing is loaded most by travel in one
+//! two. On `hyperx` and trees the tasks of router i send to those of router i + n in the same way; most neighbours of a
+//! `hyperx` are wired, and share that wire. On tori and meshes, whose minimal routing is loaded most by travel in one
 //! direction, a router's tasks send to random tasks of the router of the tornado pattern.
 //!
 //! Networks without a published pattern have the permutation of nodes that loads a channel most on shortest paths
@@ -27,7 +27,7 @@ pub const KIND: &str = "adversarial";
 #[serde(deny_unknown_fields)]
 pub struct AdversarialSpec {
     /// Distance from the source group to the target group, in groups, modulo the number of groups. May be negative. On
-    /// HyperX and trees, it is counted in routers that have nodes. Default: 1, as is required on other networks.
+    /// `hyperx` and trees, it is counted in routers that have nodes. Default: 1, as is required on other networks.
     #[serde(default = "one")]
     pub offset: i64,
 }
@@ -47,7 +47,7 @@ struct Blocks {
 
 /// Meaning of the pattern.
 enum Meaning {
-    /// Blocks that are groups, or routers of a HyperX or of a tree.
+    /// Blocks that are groups, or routers of a grid of cliques or of a tree.
     Offset,
     /// Blocks that are routers of a grid, whose targets are those of the tornado pattern.
     Tornado,
@@ -93,7 +93,7 @@ pub(crate) fn build(spec: &AdversarialSpec, shape: &Shape) -> Result<Arc<dyn Pat
         Meaning::Worst => {
             without_offset("in the worst permutation, which this network has in place of groups")?;
             let Some(worst) = &shape.worst else {
-                let message = format!("`{KIND}` needs groups, a HyperX, a tree or a grid, or the worst permutation");
+                let message = format!("`{KIND}` needs groups, cliques, a tree or a grid, or the worst permutation");
                 return Err(KeyError::new("kind", message));
             };
             let note =

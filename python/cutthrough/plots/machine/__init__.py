@@ -57,10 +57,12 @@ def draw(source: Source, title: str = "", column: str | None = None) -> Figure:
         column: The loads that colour it. Default: the loads that were measured, or computed by an analysis.
 
     Raises:
-        ExperimentError: The network is flat, and has nothing to draw.
+        ExperimentError: The network is flat, and has nothing to draw, or there are several networks.
     """
     if "node" in source.about["coordinates"]:
         raise refuse("topology.kind", "a flat network has neither routers nor wires that could be drawn")
+    if source.about["kind"] == "networks":
+        raise refuse("network", "several networks have no picture: draw a file with one of them")
     column = column or getattr(source, "quantity", None)
     whole = Graph.of(source, column)
     scene = arrange(whole)

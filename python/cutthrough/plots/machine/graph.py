@@ -70,7 +70,9 @@ class Graph:
     @classmethod
     def of(cls, source: Source, column: str | None = None) -> Graph:
         """Returns the routers of a machine, and its wires with the loads of a column."""
-        read = {name: _numbers(source.table, name) for name in source.table.column_names if name != "class"}
+        read = {
+            name: _numbers(source.table, name) for name in source.table.column_names if name not in ("class", "network")
+        }
         loads = np.full(source.table.num_rows, np.nan) if column is None else _numbers(source.table, column)
         names = source.about["coordinates"]
         routers = int(max(read["source_router"].max(), read["target_router"].max())) + 1
