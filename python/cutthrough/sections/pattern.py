@@ -90,7 +90,7 @@ class Adversarial(Section, tag=("kind", "adversarial")):
     """Each task sends to random tasks of the group `offset` groups further, or else as the worst permutation says."""
 
     offset: int | None = key("""Distance from the source group to the target group, in groups, modulo the number of
-        groups. May be negative. On HyperX and trees, it is counted in routers that have nodes. Default: 1, as is
+        groups. May be negative. On `hyperx` and trees, it is counted in routers that have nodes. Default: 1, as is
         required on other networks (default 1).""")
 
 
