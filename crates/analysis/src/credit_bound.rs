@@ -37,25 +37,26 @@ pub(crate) struct CreditBound {
 /// If the routing breaks its contract.
 pub(crate) fn of(system: &System, loads: &ChannelLoads) -> Result<Option<CreditBound>, KeyError> {
     let rates = Rates::new(system);
-    let classes = (0..system.network.topology.class_names().len() as u8).map(ChannelClass);
-    if system.network.plan.receive_round_trip().is_none() && classes.into_iter().all(|class| rates.covers(class)) {
+    let mut classes = (0..system.network.topology.class_names().len() as u8).map(ChannelClass);
+    let ejection = system.network.ejection();
+    if system.network.plan.receive_round_trip(ejection).is_none() && classes.all(|class| rates.covers(class)) {
         return Ok(None);
     }
     let mut bounds = rates.of_receive_buffers(loads);
-    match transits(system)? {
-        Some(transits) => bounds.extend(rates.by_transit(&transits)),
-        None => bounds.extend(rates.by_channel(loads)),
-    }
+    // Transits are of packets with one destination: channels bound what routers copy and combine.
+    bounds.extend(rates.by_channel(loads));
+    bounds.extend(transits(system)?.map_or_else(Vec::new, |transits| rates.by_transit(&transits)));
     let least = bounds.iter().map(|&(_, bound)| bound).fold(f64::INFINITY, f64::min);
     let binds = |&(channel, bound): &(ChannelId, f64)| (bound <= least * (1.0 + BINDING)).then_some(channel);
     let mut channels: Vec<ChannelId> = bounds.iter().filter_map(binds).collect();
+    channels.sort_unstable();
     channels.dedup();
     Ok(least.is_finite().then_some(CreditBound { load: least, channels }))
 }
 
 /// Whether packets are followed from channel to channel: not with adaptive routing, nor in large networks.
 pub(crate) fn is_followed(system: &System) -> bool {
-    system.network.networks() == 1 && !system.network.routing.adaptive() && is_small(system)
+    system.network.ways.is_none() && !system.network.routing.adaptive() && is_small(system)
 }
 
 /// Whether a network is small enough that packets from each of its nodes to each of its routers are followed in
@@ -154,15 +155,15 @@ impl<'a> Rates<'a> {
 
     /// Returns the bounds of channels to nodes with receive buffers: by their credits and by their drain.
     fn of_receive_buffers(&self, loads: &ChannelLoads) -> Vec<(ChannelId, f64)> {
-        let Some((round_trip, depth, drain)) = self.system.network.plan.receive_round_trip() else { return Vec::new() };
         let rate = |class| {
+            let (round_trip, depth, drain) = self.system.network.plan.receive_round_trip(class)?;
             let drained = self.rate(class, self.system.network.packet, drain);
             let any_size = 2 * self.system.network.plan.link_delay(class);
-            self.rate(class, depth, if self.one_size { round_trip } else { any_size }).min(drained)
+            Some(self.rate(class, depth, if self.one_size { round_trip } else { any_size }).min(drained))
         };
         let topology = &*self.system.network.topology;
         let ejection = self.loaded(loads).filter(|&(_, class, _)| topology.is_ejection(class));
-        ejection.map(|(channel, class, load)| (channel, rate(class) / load)).collect()
+        ejection.filter_map(|(channel, class, load)| Some((channel, rate(class)? / load))).collect()
     }
 
     /// Returns the channels that carry traffic, with their classes and loads.

@@ -27,7 +27,7 @@ pub(crate) struct IdlePaths {
 /// # Errors
 /// If the routing breaks its contract.
 pub(crate) fn of(system: &System) -> Result<Option<IdlePaths>, KeyError> {
-    if system.network.networks() > 1 {
+    if system.network.ways.is_some() {
         return Ok(None);
     }
     let topology = &*system.network.topology;

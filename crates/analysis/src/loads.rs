@@ -55,7 +55,7 @@ pub(crate) fn loads_of(system: &System, progress: &Progress) -> Result<(ChannelL
         let demand = job.workload.demand();
         kind = kind.max(add_trees(system, (job, share), &mut all));
         if let Copies::Volumes(own) = demand.copies {
-            kind = kind.max(routed).max(add_sets(system, (own, share), &mut all)?);
+            kind = kind.max(routed).max(add_sets((system, job.part), (own, share), &mut all)?);
         }
         let Copies::Drawn(multicasts) = demand.copies else { continue };
         let sets = &multicasts.sets;
@@ -67,26 +67,30 @@ pub(crate) fn loads_of(system: &System, progress: &Progress) -> Result<(ChannelL
         let runs = multicasts.runs.as_ref().map(runs);
         let joins = runs.as_ref().map(|joins| Joins(joins));
         let traffic = MulticastTraffic { senders: &senders, candidates: &candidates, include_self, hit: &hit, joins };
-        kind = kind.max(routed).max(add_multicasts(system, &traffic, &mut all)?);
+        kind = kind.max(routed).max(add_multicasts((system, job.part), &traffic, &mut all)?);
     }
     Ok((all, kind))
 }
 
-/// Adds the load of multicasts that routers split. Returns the meaning of the added load.
+/// Adds the load of multicasts that routers split, of a job on network `part`. Returns the meaning of the added load.
 fn add_multicasts(
-    system: &System,
+    (system, part): (&System, usize),
     traffic: &MulticastTraffic<'_>,
     all: &mut ChannelLoads,
 ) -> Result<LoadsKind, KeyError> {
-    let (topology, routing) = (&*system.network.topology, &*system.network.routing);
-    let found = multicast_loads(topology, routing, traffic).at_key("routing")?;
+    let routing = &**routing_of(&system.network.routing, part);
+    let found = multicast_loads(&*system.network.topology, (part, routing), traffic).at_key("routing")?;
     all.load.iter_mut().zip(&found.loads.load).for_each(|(all, own)| *all += own);
     Ok(if found.exact { LoadsKind::Exact } else { LoadsKind::UpperBound })
 }
 
 /// Adds the load of a job's multicasts that are given beforehand and that routers split. Returns the meaning of the
 /// added load.
-fn add_sets(system: &System, (own, share): (&SetLoads, f64), all: &mut ChannelLoads) -> Result<LoadsKind, KeyError> {
+fn add_sets(
+    of: (&System, usize),
+    (own, share): (&SetLoads, f64),
+    all: &mut ChannelLoads,
+) -> Result<LoadsKind, KeyError> {
     let mut kind = LoadsKind::Exact;
     for (sender, set, part) in &own.multicasts {
         let mut candidates = set.to_vec();
@@ -101,7 +105,7 @@ fn add_sets(system: &System, (own, share): (&SetLoads, f64), all: &mut ChannelLo
             hit: &hit,
             joins: None,
         };
-        kind = kind.max(add_multicasts(system, &traffic, all)?);
+        kind = kind.max(add_multicasts(of, &traffic, all)?);
     }
     Ok(kind)
 }
@@ -146,7 +150,7 @@ fn add_trees(system: &System, (job, share): (&Job, f64), all: &mut ChannelLoads)
 
 /// Returns the load of all packets with a single destination.
 fn loads_of_unicasts(system: &System, progress: &Progress) -> Result<ChannelLoads, KeyError> {
-    if system.network.networks() > 1 {
+    if system.network.ways.is_some() {
         return loads_by_network(system, progress);
     }
     let demands = |node| system.demand(node);

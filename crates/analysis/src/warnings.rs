@@ -74,7 +74,7 @@ fn fast_link(system: &System) -> Option<Warning> {
     let all = std::iter::once(("link.bandwidth".to_owned(), link.bandwidth)).chain(of_classes);
     let (key, fastest) = all.max_by_key(|(_, bandwidth)| bandwidth.0)?;
     // Inside nodes, all links of an endpoint may be written as one.
-    let limit = if system.network.networks() > 1 { FAST_INSIDE } else { FAST_LINK };
+    let limit = if system.network.ways.is_some() { FAST_INSIDE } else { FAST_LINK };
     (fastest.0 >= limit).then(|| Warning {
         kind: "fast-link",
         key: "link.bandwidth",
@@ -311,7 +311,11 @@ fn coarse_series(system: &System) -> Option<Warning> {
 /// Warns of a time series whose intervals are too short for a packet.
 fn fine_series(system: &System) -> Option<Warning> {
     let period = system.spec.measure.series?;
-    let packet = system.picoseconds(system.network.plan.serialization(ChannelClass::EJECTION, system.network.packet));
+    let (topology, plan) = (&system.network.topology, &system.network.plan);
+    let to_nodes =
+        (0..topology.class_names().len() as u8).map(ChannelClass).filter(|&class| topology.is_ejection(class));
+    let ticks = to_nodes.map(|class| plan.serialization(class, system.network.packet)).max().unwrap_or(0);
+    let packet = system.picoseconds(ticks);
     (period.0 < packet).then(|| Warning {
         kind: "fine-series",
         key: "measure.series",

@@ -70,7 +70,7 @@ pub(crate) fn routing_of(system: &System) -> Result<Arc<dyn Routing>, KeyError> 
         let key = if network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
         return Err(KeyError::new(key, model::NO_CHANNELS));
     }
-    if network.networks() > 1 {
+    if network.ways.is_some() {
         let message = "worst permutations and random pairs are of one network: analyze a file that has one";
         return Err(KeyError::new("network", message));
     }

@@ -51,12 +51,12 @@ impl Plan {
         matches!(&self.router, RouterSpec::OutputQueued(spec) if spec.credits == CreditRule::RowMinimum)
     }
 
-    /// Returns the least time in ticks from a packet's head on the ejection channel of a node with a receive buffer to
-    /// the return of its credit, the depth of that buffer in bytes, and the time for which a packet is drained, in
-    /// ticks. `None`: no receive buffers.
-    pub fn receive_round_trip(&self) -> Option<(u64, u32, u64)> {
+    /// Returns the least time in ticks from a packet's head on an ejection channel of a class, of a node with a receive
+    /// buffer, to the return of its credit, the depth of that buffer in bytes, and the time for which a packet is
+    /// drained, in ticks. `None`: no receive buffers.
+    pub fn receive_round_trip(&self, ejection: ChannelClass) -> Option<(u64, u32, u64)> {
         let buffer = self.receive_buffer.as_ref()?;
-        let link = self.links[usize::from(ChannelClass::EJECTION.0)];
+        let link = self.links[usize::from(ejection.0)];
         let drain = buffer.time(self.packet);
         Some((2 * link.delay + link.full + drain, buffer.depth, drain))
     }

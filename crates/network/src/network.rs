@@ -119,7 +119,7 @@ impl Network {
     /// Returns this network for a job that uses network `part` of several.
     #[must_use]
     pub fn on(&self, part: usize) -> Self {
-        let routing = self.routing.in_network(part).filter(|_| self.networks() > 1);
+        let routing = self.routing.in_network(part).filter(|_| self.ways.is_some());
         Self { part, routing: routing.unwrap_or_else(|| Arc::clone(&self.routing)), ..self.clone() }
     }
 

@@ -52,15 +52,15 @@ impl MulticastTraffic<'_> {
     /// With runs, there are as many copies as runs that touch these candidates. A run begins at a member whose
     /// predecessor does not join it: at the first candidate of a stretch with the probability of a member, and at
     /// another with that of a member without a member before it.
-    fn copies(&self, sender: NodeId, group: &[(NodeId, RouteState)]) -> f64 {
+    fn copies(&self, sender: NodeId, group: &[Member]) -> f64 {
         let hit = |candidates: usize| self.hit.get(candidates).copied().unwrap_or(1.0);
         let Some(joins) = self.joins else {
-            let own = !self.include_self && group.binary_search_by_key(&sender, |&(node, _)| node).is_ok();
+            let own = !self.include_self && group.binary_search_by_key(&sender, |member| member.node).is_ok();
             return hit(group.len() - usize::from(own));
         };
-        let counts = |&&(node, _): &&(NodeId, RouteState)| self.include_self || node != sender;
+        let counts = |member: &&Member| self.include_self || member.node != sender;
         let (mut copies, mut before) = (0.0, None);
-        for &(node, _) in group.iter().filter(counts) {
+        for &Member { node, .. } in group.iter().filter(counts) {
             let goes_on = before.is_some_and(|before| (joins.0)(sender, before, node));
             copies += if goes_on { hit(2) - hit(1) } else { hit(1) };
             before = Some(node);
@@ -92,44 +92,51 @@ pub enum MulticastLoadsError {
     Apart(&'static str),
 }
 
-/// Returns the expected load of every channel under random multicasts.
+/// Returns the expected load of every channel under random multicasts in one island of a network, given the routing of
+/// an island: the one in which nodes send. Loads are in units of the network's injection links.
 ///
 /// # Errors
 /// If the routing draws the initial states of members, or weighs paths (`Choice::Weighed`, `Choice::Escape`), and if it
 /// breaks its contract.
 pub fn multicast_loads(
     topology: &dyn Topology,
-    routing: &dyn Routing,
+    (network, routing): (usize, &dyn Routing),
     traffic: &MulticastTraffic<'_>,
 ) -> Result<MulticastLoads, MulticastLoadsError> {
     let all = Channels::new(topology);
     let mut load_of_all = vec![0.0; all.count() as usize];
-    let Some(island) = Island::first(topology, routing).into_iter().next() else {
+    let senders = || traffic.senders.iter().copied().filter(|&(_, weight)| weight > 0.0);
+    let has_senders = |island: &Island<'_>| senders().any(|(sender, _)| island.own(sender).is_some());
+    let Some(island) = Island::all(topology, (network, routing)).into_iter().find(has_senders) else {
         return Ok(MulticastLoads { loads: ChannelLoads { load: load_of_all }, exact: true });
     };
-    let Island { topology, routing, .. } = island;
+    let Island { topology, .. } = island;
+    let candidates: Vec<(NodeId, NodeId)> =
+        traffic.candidates.iter().filter_map(|&node| Some((node, island.own(node)?))).collect();
     let channels = Channels::new(topology);
     let load = vec![0.0; channels.count() as usize];
     let mut walk = SetWalk { topology, routing, traffic, channels, load, exact: true };
     // If the port of a sender does not matter, the senders of a router are equivalent.
     let mut together: BTreeMap<(RouterId, Option<PortId>), Senders> = BTreeMap::new();
-    for &(sender, weight) in traffic.senders.iter().filter(|&&(_, weight)| weight > 0.0) {
-        let (router, port) = topology.attachment(sender);
+    for (sender, weight) in senders() {
+        let Some(own) = island.own(sender) else { continue };
+        let (router, port) = topology.attachment(own);
         let port = (routing.uses_input_port() || routing.fixed_by_flow()).then_some(port);
         together.entry((router, port)).or_default().push((sender, weight));
     }
     for ((router, port), senders) in together {
-        let Some(&(first, _)) = senders.first() else { continue };
-        let mut members = Vec::with_capacity(traffic.candidates.len());
-        for &node in traffic.candidates {
-            let [(state, _)] = routing.initial_distribution(first, node)[..] else {
+        let Some(first) = senders.first().and_then(|&(first, _)| island.own(first)) else { continue };
+        let mut members = Vec::with_capacity(candidates.len());
+        for &(node, own) in &candidates {
+            let [(state, _)] = routing.initial_distribution(first, own)[..] else {
                 return Err(MulticastLoadsError::Apart(routing.kind()));
             };
-            members.push((node, state));
+            members.push(Member { node, own, state });
         }
         for &(sender, weight) in &senders {
             let packets = traffic.joins.map_or(1.0, |_| traffic.copies(sender, &members));
-            walk.load[walk.channels.injection(sender).index()] += weight * packets;
+            let own = island.own(sender).unwrap_or(first);
+            walk.load[walk.channels.injection(own).index()] += weight * packets;
         }
         let in_port = port.unwrap_or_else(|| topology.attachment(first).1);
         let at = Place { router, in_port, vc_class: VcClass(0), routers: 1 };
@@ -161,15 +168,22 @@ struct SetWalk<'a> {
     exact: bool,
 }
 
-/// Members with equal offered outputs, with their next routing states.
-type Group = Vec<(NodeId, RouteState)>;
+/// Candidate destination on its way.
+#[derive(Clone, Copy)]
+struct Member {
+    node: NodeId,
+    /// Its number in the island.
+    own: NodeId,
+    /// Routing state of a packet to it.
+    state: RouteState,
+}
 
 impl SetWalk<'_> {
     /// Follows the members that come to a router together, with a probability, from some senders.
     fn visit(
         &mut self,
         at: Place,
-        members: &[(NodeId, RouteState)],
+        members: &[Member],
         senders: &[(NodeId, f64)],
         share: f64,
     ) -> Result<(), MulticastLoadsError> {
@@ -177,7 +191,7 @@ impl SetWalk<'_> {
             let copies = share * self.copies(&group, senders) / f64::from(route.count);
             for port in route.ports(self.routing.port_lists()) {
                 self.load[self.channels.output(at.router, port).index()] += copies;
-                if let Endpoint::Router(router, in_port) = self.endpoint(at, port, group[0].0)? {
+                if let Endpoint::Router(router, in_port) = self.endpoint(at, port, group[0].own)? {
                     let next = Place { router, in_port, vc_class: route.vc_class, routers: at.routers + 1 };
                     self.visit(next, &group, senders, share / f64::from(route.count))?;
                 }
@@ -187,19 +201,16 @@ impl SetWalk<'_> {
     }
 
     /// Returns the members grouped by their offered outputs.
-    fn groups(
-        &mut self,
-        at: Place,
-        members: &[(NodeId, RouteState)],
-    ) -> Result<BTreeMap<Route, Group>, MulticastLoadsError> {
-        let mut groups: BTreeMap<Route, Group> = BTreeMap::new();
-        for &(dst, state) in members {
-            let mut hop = Hop { dst, state, in_port: at.in_port, vc_class: at.vc_class };
+    fn groups(&mut self, at: Place, members: &[Member]) -> Result<BTreeMap<Route, Vec<Member>>, MulticastLoadsError> {
+        let mut groups: BTreeMap<Route, Vec<Member>> = BTreeMap::new();
+        for &member in members {
+            let Member { own, state, .. } = member;
+            let mut hop = Hop { dst: own, state, in_port: at.in_port, vc_class: at.vc_class };
             let route = self.routing.route(at.router, &mut hop);
             if route.choice.is_weighed() || route.choice == Choice::Escape {
                 return Err(MulticastLoadsError::Apart(self.routing.kind()));
             }
-            groups.entry(route).or_default().push((dst, hop.state));
+            groups.entry(route).or_default().push(Member { state: hop.state, ..member });
         }
         if groups.len() > 1 && groups.keys().any(|route| route.count > 1) {
             let lists = self.routing.port_lists();
@@ -213,7 +224,7 @@ impl SetWalk<'_> {
     }
 
     /// Returns the mean number of copies to a group from all senders together.
-    fn copies(&self, group: &Group, senders: &[(NodeId, f64)]) -> f64 {
+    fn copies(&self, group: &[Member], senders: &[(NodeId, f64)]) -> f64 {
         senders.iter().map(|&(sender, weight)| weight * self.traffic.copies(sender, group)).sum()
     }
 

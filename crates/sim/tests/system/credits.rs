@@ -58,6 +58,31 @@ fn one_path_carries_what_the_bound_says_under_every_credit_rule() {
 }
 
 #[test]
+fn operations_of_routers_are_bounded_by_credits_too() {
+    // A packet that is copied or combined holds its credit at least as long as one that passes, and a multicast in a FIFO
+    // no longer. Would catch credits that bound packets with a single destination only.
+    let persistent = [r#""multicast", groups = "persistent""#, r#""reduce", groups = "persistent", size = "1 KiB""#];
+    let allreduce = r#""allreduce", groups = "persistent", size = "1 KiB""#;
+    let operations = persistent.into_iter().chain([allreduce, r#""multicast""#]);
+    let routers: Vec<String> = routers().into_iter().filter(|router| !router.contains("per-crosspoint")).collect();
+    let cases: Vec<(&str, &String)> = operations.flat_map(|own| routers.iter().map(move |to| (own, to))).collect();
+    cases.par_iter().for_each(|(operation, router)| {
+        let workload = format!(
+            r#"workload = {{ kind = "collective", operation = {operation}, collectives = "hardware", senders = 1,
+            fanout = {{ mean = 3, law = "fixed" }}, packet_size = "1 KiB", load = 1.0 }}"#
+        );
+        let text = chain(router, "", "\"uniform\"");
+        let lines = text.lines().map(|line| if line.contains("workload =") { &workload[..] } else { line });
+        let text = lines.collect::<Vec<_>>().join("\n") + "\nin_switch = { combine = { window = 32 } }";
+        let (analysis, found) = analysis_and_run(&text);
+        let (bound, accepted) = (analysis.throughput_bound, found.open().unwrap().accepted_load);
+        assert!(analysis.credit_limited && accepted <= bound * 1.001, "{text}: {accepted} of {bound}");
+        let is_exact = operation.contains("multicast") && router.contains("\"input-queued\"");
+        assert!(!is_exact || accepted >= bound * 0.999, "{text}: {accepted} of {bound}");
+    });
+}
+
+#[test]
 fn channels_of_different_speed_and_several_virtual_channels_are_as_exact() {
     // Would catch a round trip of the wrong class, and virtual channels that are not counted. The way in at another
     // speed than the way on.

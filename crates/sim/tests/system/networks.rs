@@ -175,6 +175,43 @@ fn open_traffic_takes_the_first_network_that_joins_its_endpoints() {
     }
 }
 
+/// Returns the largest and mean load of each class of channels that carries traffic, without its network's name, and
+/// the bound on the load.
+fn loads_of(text: &str) -> (Vec<(String, f64, f64)>, f64) {
+    let found = analyze(&build(text).unwrap()).unwrap();
+    let used = found.class_loads.iter().filter(|own| own.max > 0.0);
+    let name = |class: &str| class.rsplit('.').next().unwrap_or_default().to_owned();
+    let sum = |own: &sim::ClassLoads| own.mean * f64::from(own.channels);
+    (used.map(|own| (name(&own.class), own.max, sum(own))).collect(), found.throughput_bound)
+}
+
+#[test]
+fn an_island_of_several_has_the_loads_of_its_network_alone() {
+    // Would catch loads of multicasts or of credits that are followed in the first island of the first network, and a
+    // single named network that is taken for a network without islands.
+    let traffic = "{ kind = \"traffic\", packet_size = \"1 KiB\", load = 0.5, pattern = \"random-permutation\" }";
+    let multicast = r#"{ kind = "collective", operation = "multicast", collectives = "hardware", packet_size = "1 KiB",
+        fanout = { mean = 2, law = "uniform" }, load = 0.1 }"#;
+    let all = |text: &str, nodes: &str| {
+        let text = text.replace("ROUTER", "router = { kind = \"output-queued\", buffer = \"2 packets\" }");
+        text + &format!("[[job]]\nname = \"only\"\nnodes = \"{nodes}\"\nworkload = WORKLOAD\n")
+    };
+    let inside = "[[network]]\nname = \"inside\"\ntopology = \"single-switch:4\"\nlink = { bandwidth = \"80 Gb/s\", delay = \"1 us\" }\n";
+    let tree = "[[network]]\nname = \"tree\"\ntopology = \"fat-tree:k=4,n=2\"\nlink = { bandwidth = \"8 Gb/s\", delay = \"1 us\" }\n";
+    let node = "ROUTER\nnode = { endpoints = 4, count = 4 }\n";
+    let whole = |topology: &str, bandwidth: &str| {
+        format!("ROUTER\ntopology = \"{topology}\"\nlink = {{ bandwidth = \"{bandwidth}\", delay = \"1 us\" }}\n")
+    };
+    for workload in [traffic, multicast] {
+        let loads = |text: &str, nodes: &str| loads_of(&all(text, nodes).replace("WORKLOAD", workload));
+        let alone = loads(&whole("single-switch:4", "80 Gb/s"), "0-3");
+        assert_eq!(loads(&format!("{node}{inside}"), "4-7"), alone);
+        assert_eq!(loads(&format!("{node}{inside}{tree}"), "4-7"), alone);
+        let alone = loads(&whole("fat-tree:k=4,n=2", "8 Gb/s"), "0-15");
+        assert_eq!(loads(&format!("{node}{inside}{tree}"), "0-15"), alone);
+    }
+}
+
 #[test]
 fn several_networks_give_the_same_bytes_for_any_division() {
     // Would catch a result that depends on the partition of an endpoint, of a router or of a relay.

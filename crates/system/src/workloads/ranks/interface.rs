@@ -40,9 +40,9 @@ pub(super) fn rail_use(ranks: &Ranks, network: &Network) -> RailUse {
     if count == 1 {
         return RailUse::ONE;
     }
-    if network.networks() > 1 {
+    if let Some(ways) = &network.ways {
         // Rates of networks are of all planes together.
-        return RailUse { striped_above: network.ways.as_ref().and_then(|ways| ways.striped_above()), ..RailUse::ONE };
+        return RailUse { striped_above: ways.striped_above(), ..RailUse::ONE };
     }
     let (placement, all) = (&ranks.placement, || (0..ranks.programs.ranks()).map(TaskId));
     let place = |rank: TaskId| placement.tasks(placement.node(rank)).partition_point(|&own| own < rank) as u32;
