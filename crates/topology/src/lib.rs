@@ -3,6 +3,7 @@
 
 mod bisection;
 mod catalogue;
+mod disjoint_sets;
 mod divisor;
 pub mod families;
 mod galois;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use units::{KeyError, NodeId, PlaneId, PortId, RouterId};
 
+use crate::disjoint_sets::DisjointSets;
 use crate::network::{Topology, Views};
 use crate::places::Places;
 use crate::wires::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_ROUTERS, NO_PATH};
@@ -178,50 +179,28 @@ impl Networks {
     /// Returns sets of routers that belong to one partition of a run, in ascending order of their first: all routers of a
     /// node, and of an undivided island.
     pub fn bundles(&self) -> Vec<Vec<RouterId>> {
-        let mut of: Vec<u32> = (0..self.routers()).collect();
-        fn first(of: &mut [u32], router: u32) -> u32 {
-            let mut at = router;
-            while of[at as usize] != at {
-                of[at as usize] = of[of[at as usize] as usize];
-                at = of[at as usize];
-            }
-            at
-        }
-        let mut join = |one: u32, other: u32| {
-            let (one, other) = (first(&mut of, one), first(&mut of, other));
-            of[one.max(other) as usize] = one.min(other);
-        };
+        let mut sets = DisjointSets::new(self.routers());
         let planes = || (0..self.planes() as u8).map(PlaneId);
         if let Some(part) = self.only() {
             // Copies of a router have equal nodes, if any.
             let routers = part.island.routers();
-            (routers..self.routers()).for_each(|router| join(router % routers, router));
-        } else {
-            for node in (0..self.nodes).map(NodeId) {
-                let mut routers =
-                    planes().filter_map(|plane| self.attachment_on(node, plane)).map(|(router, _)| router.0);
-                if let Some(one) = routers.next() {
-                    routers.for_each(|other| join(one, other));
-                }
-            }
-            for plane in planes().filter(|&plane| self.parts[self.part_of(plane)].is_undivided) {
-                let part = &self.parts[self.part_of(plane)];
-                for island in 0..part.places.islands() {
-                    let one = self.first_router(plane, island);
-                    (one..one + part.island.routers()).for_each(|other| join(one, other));
-                }
+            (routers..self.routers()).for_each(|router| sets.join(router % routers, router));
+            return sets.into_sets();
+        }
+        for node in (0..self.nodes).map(NodeId) {
+            let mut routers = planes().filter_map(|plane| self.attachment_on(node, plane)).map(|(router, _)| router.0);
+            if let Some(one) = routers.next() {
+                routers.for_each(|other| sets.join(one, other));
             }
         }
-        let (mut bundles, mut number) = (Vec::<Vec<RouterId>>::new(), vec![u32::MAX; of.len()]);
-        for router in 0..self.routers() {
-            let one = first(&mut of, router) as usize;
-            if number[one] == u32::MAX {
-                number[one] = bundles.len() as u32;
-                bundles.push(Vec::new());
+        for plane in planes() {
+            let part = &self.parts[self.part_of(plane)];
+            for island in (0..part.places.islands()).filter(|_| part.is_undivided) {
+                let one = self.first_router(plane, island);
+                (one..one + part.island.routers()).for_each(|other| sets.join(one, other));
             }
-            bundles[number[one] as usize].push(RouterId(router));
         }
-        bundles
+        sets.into_sets()
     }
 
     /// Returns the only network, if there is one without a name.
