@@ -17,6 +17,7 @@ pub mod trees;
 mod walk;
 mod worst;
 
+pub use algorithms::forwarding::ForwardingFiles;
 pub use catalogue::RoutingSpec;
 pub use deadlock::{
     DependencyCycle, HeldChannel, Stops, channel_name, dependency_cycle, dependency_cycle_unless,

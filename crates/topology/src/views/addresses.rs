@@ -9,6 +9,8 @@ pub struct Addresses {
     pub switches: Vec<SwitchAddress>,
     /// Adapter port of each node.
     pub nodes: Vec<NodeAddress>,
+    /// Base LID and LMC of all ports that the description states, also of devices that the network leaves out.
+    pub lids: Vec<(u32, u8)>,
 }
 
 /// Address of a switch.
@@ -20,6 +22,8 @@ pub struct SwitchAddress {
     pub name: String,
     /// LID of the switch's management port. 0 if the description lacks it.
     pub lid: u32,
+    /// Number of ports in the fabric, connected or not.
+    pub count: u32,
     /// Port number in the fabric of each port of the router.
     pub ports: Vec<u32>,
 }

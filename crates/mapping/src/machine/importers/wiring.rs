@@ -1,6 +1,6 @@
 //! Result of all importers: switches, wires and nodes by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -25,12 +25,14 @@ pub(crate) struct Node {
 /// InfiniBand addresses of a wiring, which has a wire and a node for each entry.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct WiringAddresses {
-    /// GUID, description and LID of each switch.
-    pub(crate) switches: Vec<(u64, String, u32)>,
+    /// Switches, without the ports of their routers.
+    pub(crate) switches: Vec<SwitchAddress>,
     /// Port numbers of the ends of each wire.
     pub(crate) wires: Vec<[u32; 2]>,
     /// Port number of the switch, LID and LMC of each node.
     pub(crate) nodes: Vec<(u32, u32, u8)>,
+    /// Base LID and LMC of all ports that the file states.
+    pub(crate) lids: BTreeSet<(u32, u8)>,
 }
 
 /// Returns a key that sorts names by the numbers in them: `n2` before `n10`.
@@ -131,13 +133,7 @@ impl Wiring {
 
     /// Returns the addresses with the port numbers in the order of the topology's ports.
     fn numbered(&self, found: &WiringAddresses, parallel: &BTreeMap<(u32, u32, &str), Vec<usize>>) -> Addresses {
-        let switch = |(guid, name, lid): &(u64, String, u32)| SwitchAddress {
-            guid: *guid,
-            name: name.clone(),
-            lid: *lid,
-            ports: Vec::new(),
-        };
-        let mut switches: Vec<SwitchAddress> = found.switches.iter().map(switch).collect();
+        let mut switches = found.switches.clone();
         for &wire in parallel.values().flatten() {
             let (one, other, _) = self.wires[wire];
             for (router, number) in [one, other].into_iter().zip(found.wires[wire]) {
@@ -149,7 +145,7 @@ impl Wiring {
             switches[node.router as usize].ports.push(number);
             nodes.push(NodeAddress { name: node.name.clone(), lid, lmc });
         }
-        Addresses { switches, nodes }
+        Addresses { switches, nodes, lids: found.lids.iter().copied().collect() }
     }
 
     /// Refuses a switch with more ports, or more ports in total, than a topology may have.

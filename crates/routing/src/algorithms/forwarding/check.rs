@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use topology::views::Addresses;
+use topology::views::{Addresses, SwitchAddress};
 use topology::{Endpoint, Topology};
 use units::{KeyError, NodeId, PortId, RouterId};
 
 use super::text::{LEVELS, LaneTables, NO_ENTRY, PathLevels, Tables};
-use super::{Forwarding, Lanes, LidRule, MAX_ENTRIES, NONE, Target};
+use super::{File, Forwarding, Lanes, LidRule, MAX_ENTRIES, NONE, Target, text};
 
 /// Mark of an entry that names port 0: the switch itself.
 const SELF: u16 = NONE - 1;
@@ -22,12 +22,10 @@ const DISCARD: u8 = 15;
 pub(super) struct Fabric<'a> {
     pub topology: &'a dyn Topology,
     pub addresses: &'a Addresses,
-    /// Name of the file of the tables.
-    pub file: String,
-}
-
-fn wrong(message: String) -> KeyError {
-    KeyError::new("path", message)
+    /// File of the forwarding tables.
+    pub tables: &'a File,
+    /// File of the SL to VL tables.
+    pub lanes: Option<&'a File>,
 }
 
 impl Fabric<'_> {
@@ -66,7 +64,7 @@ impl Fabric<'_> {
         }
         Ok(Forwarding {
             lanes: lanes.map_or_else(|| Ok(Lanes::default()), |found| self.lanes(found))?,
-            levels: levels.map_or_else(|| Ok(Vec::new()), |found| self.levels(found, &lids))?,
+            levels: levels.map_or_else(Vec::new, |found| self.levels(found, &lids)),
             targets,
             columns,
             outputs,
@@ -114,9 +112,11 @@ impl Fabric<'_> {
             for &input in &switch.ports {
                 for &output in &switch.ports {
                     let pair = u8::try_from(input).ok().zip(u8::try_from(output).ok());
-                    let map = table.zip(pair).and_then(|(table, pair)| table.get(&pair));
+                    let Some(map) = table.zip(pair).and_then(|(table, pair)| table.get(&pair)) else {
+                        return Err(self.without_map(switch, (input, output)));
+                    };
                     let next = numbers.len() as u16;
-                    lanes.index.push(map.map_or(NONE, |map| *numbers.entry(*map).or_insert(next)));
+                    lanes.index.push(*numbers.entry(*map).or_insert(next));
                     if numbers.len() >= usize::from(NONE) {
                         return Err(KeyError::new("sl2vl", "more than 65534 different maps".to_owned()));
                     }
@@ -128,25 +128,17 @@ impl Fabric<'_> {
         Ok(lanes)
     }
 
-    /// Returns the service levels by source node and column. Lines of the LIDs of switches are left out.
-    fn levels(&self, found: &PathLevels, lids: &[u32]) -> Result<Vec<u8>, KeyError> {
+    /// Returns the service levels by source node and column. Paths from and to other devices are left out.
+    fn levels(&self, found: &PathLevels, lids: &[u32]) -> Vec<u8> {
         let columns: BTreeMap<u32, usize> = lids.iter().copied().zip(0..).collect();
         let sources: BTreeMap<u32, usize> = self.addresses.nodes.iter().map(|node| node.lid).zip(0..).collect();
-        let is_switch = |lid: u32| self.addresses.switches.iter().any(|switch| switch.lid == lid);
         let mut levels = vec![0; sources.len() * lids.len()];
         for (&(from, to), &level) in found {
-            match (sources.get(&from), columns.get(&to)) {
-                (Some(source), Some(column)) => levels[source * lids.len() + column] = level,
-                (None, _) if !is_switch(from) => {
-                    return Err(KeyError::new("path_sl", format!("LID 0x{from:x} is the base LID of no node")));
-                }
-                (_, None) if !is_switch(to) => {
-                    return Err(KeyError::new("path_sl", format!("LID 0x{to:x} is the LID of no node")));
-                }
-                _ => {}
+            if let (Some(source), Some(column)) = (sources.get(&from), columns.get(&to)) {
+                levels[source * lids.len() + column] = level;
             }
         }
-        Ok(levels)
+        levels
     }
 
     fn switch(&self, router: RouterId) -> String {
@@ -184,51 +176,80 @@ impl Fabric<'_> {
         (node, number): (NodeId, u32),
     ) -> Result<(), KeyError> {
         let target = made.targets[node.index()];
-        let address = self.addresses.node(node);
         let (mut at, mut input) = source;
         let mut hops = 0;
-        let packets = || format!("packets for LID 0x{:x} (`{}`)", address.lid + number, address.name);
+        let error = |at: RouterId, end: &str| self.error(at, (node, number), end);
         while at != target.router {
             let output = made.outputs[at.index() * made.columns + (target.column + number) as usize];
-            let output = self.output(at, output).map_err(|end| self.error(at, &packets(), &end))?;
+            let output = self.output(at, output).map_err(|end| error(at, end))?;
             let Endpoint::Router(next, far) = self.topology.endpoint(at, output) else {
-                return Err(self.error(at, &packets(), "leave by a port to another node: a dead end"));
+                return Err(error(at, "leave by a port to another node: a dead end"));
             };
-            let Some(lane) = made.lanes.of(at, (input, output), level).filter(|&lane| lane != DISCARD) else {
-                let numbers = [input, output].map(|port| self.addresses.switch(at).ports[port.index()]);
-                let end = format!("have no virtual lane from port {} to {} on SL {level}", numbers[0], numbers[1]);
-                return Err(KeyError::new("sl2vl", self.error(at, &packets(), &end).message));
-            };
+            let lane = made.lanes.of(at, (input, output), level);
+            if lane == DISCARD {
+                return Err(self.without_lane((at, input, output), (node, number), level));
+            }
             let class = &mut made.classes[usize::from(self.topology.class(at, output).0)];
             *class = (*class).max(lane + 1);
             hops += 1;
             if hops > self.topology.routers() {
-                return Err(self.error(at, &packets(), "go in a loop"));
+                return Err(error(at, "go in a loop"));
             }
             (at, input) = (next, far);
         }
         let last = made.outputs[at.index() * made.columns + (target.column + number) as usize];
-        let last = self.output(at, last).map_err(|end| self.error(at, &packets(), &end))?;
+        let last = self.output(at, last).map_err(|end| error(at, end))?;
         if last != target.port {
-            return Err(self.error(at, &packets(), "leave by another port than that of the node: a dead end"));
+            return Err(error(at, "leave by another port than that of the node: a dead end"));
         }
         made.max_routers = made.max_routers.max(hops + 1);
         made.minimal &= hops == self.topology.distance(source.0, at);
         Ok(())
     }
 
-    fn error(&self, at: RouterId, packets: &str, end: &str) -> KeyError {
-        wrong(format!("`{}`: at {} {packets} {end}", self.file, self.switch(at)))
+    /// Returns the number in the fabric and the name of a LID of a node.
+    fn packets(&self, (node, number): (NodeId, u32)) -> (u32, String) {
+        let address = self.addresses.node(node);
+        let lid = address.lid + number;
+        (lid, format!("packets for LID 0x{lid:x} (`{}`)", address.name))
     }
 
-    fn output(&self, at: RouterId, output: u16) -> Result<PortId, String> {
+    /// Returns the error of packets at a switch, at the line of their entry or of the switch's table.
+    fn error(&self, at: RouterId, to: (NodeId, u32), end: &str) -> KeyError {
+        let (lid, packets) = self.packets(to);
+        let line = text::line_of(&self.tables.text, (self.addresses.switch(at).guid, lid));
+        self.tables.error(line, &format!("at {} {packets} {end}", self.switch(at)))
+    }
+
+    /// Returns the error of a switch without a map between two of its wired ports.
+    fn without_map(&self, switch: &SwitchAddress, (input, output): (u32, u32)) -> KeyError {
+        let problem =
+            format!("switch `{}` (0x{:016x}) has no map from port {input} to port {output}", switch.name, switch.guid);
+        match self.lanes {
+            Some(file) => file.error(None, &problem),
+            None => KeyError::new("sl2vl", problem),
+        }
+    }
+
+    /// Returns the error of packets that have no lane: lane 15 discards them.
+    fn without_lane(&self, (at, input, output): (RouterId, PortId, PortId), to: (NodeId, u32), level: u8) -> KeyError {
+        let switch = self.addresses.switch(at);
+        let ports = (switch.ports[input.index()], switch.ports[output.index()]);
+        let end = format!("have no virtual lane from port {} to {} on SL {level}", ports.0, ports.1);
+        let problem = format!("at {} {} {end}", self.switch(at), self.packets(to).1);
+        match self.lanes {
+            Some(file) => file.error(text::line_of_map(&file.text, (switch.guid, switch.lid), ports), &problem),
+            None => KeyError::new("path_sl", format!("{problem}: lane 15 is for management")),
+        }
+    }
+
+    fn output(&self, at: RouterId, output: u16) -> Result<PortId, &'static str> {
         match output {
-            NONE => Err("have no entry".to_owned()),
-            SELF => Err("end at port 0, the switch itself: a dead end".to_owned()),
-            UNWIRED => Err("leave by a port that is not wired".to_owned()),
-            NO_TABLE => Err("have no entry: the switch has no table".to_owned()),
+            NONE => Err("have no entry"),
+            SELF => Err("end at port 0, the switch itself: a dead end"),
+            NO_TABLE => Err("have no entry: the switch has no table"),
             port if port < self.topology.ports(at) => Ok(PortId(port)),
-            _ => Err("leave by a port that is not wired".to_owned()),
+            _ => Err("leave by a port that is not wired"),
         }
     }
 }

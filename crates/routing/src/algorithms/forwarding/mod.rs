@@ -11,6 +11,7 @@
 //! counters).
 
 mod check;
+mod export;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -21,7 +22,8 @@ use topology::{ChannelClass, Topology};
 use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass, input};
 
 use self::check::Fabric;
-use self::text::{LEVELS, LaneTables, PathLevels, Tables};
+pub use self::export::ForwardingFiles;
+use self::text::{Fault, Known, LEVELS};
 use crate::{Hop, Route, RouteState, Routing};
 
 /// Networks read from ibnetdiscover's output: the forwarding tables of the fabric.
@@ -62,14 +64,30 @@ pub enum LidRule {
 /// Largest number of entries of a table.
 const MAX_ENTRIES: u64 = 1 << 28;
 
-fn read<T>(
-    (key, path, base): (&str, &Path, &Path),
-    reader: fn(&str) -> Result<T, (u64, String)>,
-) -> Result<T, KeyError> {
-    let name = path.display();
-    let text = input::ROUTING_TABLE.read_text(&base.join(path));
-    let text = text.map_err(|problem| KeyError::new(key, format!("`{name}` {problem}")))?;
-    reader(&text).map_err(|(line, problem)| KeyError::new(key, format!("{name}:{line}: {problem}")))
+/// File of a key.
+struct File {
+    key: &'static str,
+    name: String,
+    text: String,
+}
+
+impl File {
+    fn read(key: &'static str, path: &Path, base: &Path) -> Result<Self, KeyError> {
+        let name = path.display().to_string();
+        let text = input::ROUTING_TABLE.read_text(&base.join(path));
+        let text = text.map_err(|problem| KeyError::new(key, format!("`{name}` {problem}")))?;
+        Ok(Self { key, name, text })
+    }
+
+    fn parse<T>(&self, reader: fn(&str, &Known) -> Result<T, Fault>, known: &Known) -> Result<T, KeyError> {
+        reader(&self.text, known).map_err(|(line, problem)| self.error(Some(line), &problem))
+    }
+
+    /// Returns an error at a line, or of the file as a whole.
+    fn error(&self, line: Option<u64>, problem: &str) -> KeyError {
+        let place = line.map_or_else(|| self.name.clone(), |line| format!("{}:{line}", self.name));
+        KeyError::new(self.key, format!("{place}: {problem}"))
+    }
 }
 
 impl ForwardingTablesSpec {
@@ -78,18 +96,20 @@ impl ForwardingTablesSpec {
     /// # Errors
     /// If a file cannot be read, if the topology lacks addresses, or if packets of a pair of nodes do not arrive.
     pub fn build(&self, topology: &dyn Topology, base: &Path) -> Result<impl Routing + 'static, KeyError> {
-        let tables: Tables = read(("path", &self.path, base), text::tables)?;
-        let lanes: Option<LaneTables> =
-            self.sl2vl.as_ref().map(|path| read(("sl2vl", path, base), text::lanes)).transpose()?;
-        let levels: Option<PathLevels> =
-            self.path_sl.as_ref().map(|path| read(("path_sl", path, base), text::levels)).transpose()?;
         let Some(addresses) = topology.views().addresses else {
             let message = "routing \"forwarding-tables\" requires a network read from ibnetdiscover's output, with the \
                            GUIDs, LIDs and ports of the fabric (without `recognise` of a grid or cliques)";
             return Err(KeyError::new("kind", message));
         };
-        let fabric = Fabric { topology, addresses, file: self.path.display().to_string() };
-        let mut made = fabric.compile(&tables, lanes.as_ref(), levels.as_ref())?;
+        let known = Known::new(addresses);
+        let optional = |key, path: &Option<PathBuf>| path.as_ref().map(|path| File::read(key, path, base)).transpose();
+        let tables = File::read("path", &self.path, base)?;
+        let lanes = optional("sl2vl", &self.sl2vl)?;
+        let levels = optional("path_sl", &self.path_sl)?;
+        let levels = levels.map(|file| file.parse(text::levels, &known)).transpose()?;
+        let maps = lanes.as_ref().map(|file| file.parse(text::lanes, &known)).transpose()?;
+        let fabric = Fabric { topology, addresses, tables: &tables, lanes: lanes.as_ref() };
+        let mut made = fabric.compile(&tables.parse(text::tables, &known)?, maps.as_ref(), levels.as_ref())?;
         made.lids = self.lids;
         made.seed = self.seed;
         fabric.check(&mut made)?;
@@ -108,7 +128,7 @@ struct Target {
     lids: u32,
 }
 
-/// Mark of a missing output or map.
+/// Mark of a missing output.
 const NONE: u16 = u16::MAX;
 
 /// Forwarding tables of all switches.
@@ -142,12 +162,12 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Returns the virtual lane. `None`: there is no map.
+    /// Returns the virtual lane.
     #[inline]
-    fn of(&self, at: RouterId, (input, output): (PortId, PortId), level: u8) -> Option<u8> {
-        let Some(first) = self.first.get(at.index()) else { return Some(level) };
+    fn of(&self, at: RouterId, (input, output): (PortId, PortId), level: u8) -> u8 {
+        let Some(first) = self.first.get(at.index()) else { return level };
         let place = first + input.index() * usize::from(self.ports[at.index()]) + output.index();
-        self.maps.get(usize::from(self.index[place])).map(|map| map[usize::from(level)])
+        self.maps[usize::from(self.index[place])][usize::from(level)]
     }
 }
 
@@ -215,7 +235,7 @@ impl Routing for Forwarding {
         let column = target.column + (hop.state.0 >> LEVEL_BITS);
         let output = PortId(self.outputs[at.index() * self.columns + column as usize]);
         let level = (hop.state.0 & (LEVELS as u32 - 1)) as u8;
-        Route::only(output, VcClass(self.lanes.of(at, (hop.in_port, output), level).unwrap_or(0)))
+        Route::only(output, VcClass(self.lanes.of(at, (hop.in_port, output), level)))
     }
 
     fn uses_input_port(&self) -> bool {

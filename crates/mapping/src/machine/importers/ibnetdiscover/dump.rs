@@ -18,8 +18,8 @@ pub(super) enum DeviceKind {
 pub(super) struct Device<'a> {
     pub kind: DeviceKind,
     pub description: &'a str,
-    /// LID of a switch. 0: not stated.
-    pub lid: u32,
+    /// LID and LMC of a switch. LID 0: not stated.
+    pub lid: (u32, u8),
     /// Line number of its section.
     pub line: u64,
     /// Number of its ports, connected or not.
@@ -175,7 +175,7 @@ pub(super) fn section(line: u64, text: &str) -> Option<(&str, Device<'_>)> {
     let count = ports.trim().parse::<u32>().ok()?;
     let (guid, rest) = rest.split_once('"')?;
     let (description, behind) = described(rest)?;
-    let lid = number_after(behind, "lid");
+    let lid = (number_after(behind, "lid"), lmc(behind));
     (!guid.is_empty()).then_some((guid, Device { kind, description, lid, line, count, ports: BTreeMap::new() }))
 }
 
@@ -196,10 +196,14 @@ fn wire(line: u64, text: &str) -> Option<(u32, Wire<'_>)> {
     }
     let peer = (peer, peer_port.parse().ok()?);
     let before = rest.split('"').next().unwrap_or("");
-    // The largest LMC is 7.
-    let own = (number_after(before, "lid"), number_after(before, "lmc").min(7) as u8);
+    let own = (number_after(before, "lid"), lmc(before));
     let lid = number_after(behind, "lid");
     Some((port.parse().ok()?, Wire { line, peer, description, own, lid, speed }))
+}
+
+/// Returns the LMC that a line states, at most 7.
+fn lmc(text: &str) -> u8 {
+    number_after(text, "lmc").min(7) as u8
 }
 
 /// Returns the number behind a word. 0: there is none.

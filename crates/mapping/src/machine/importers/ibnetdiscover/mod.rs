@@ -15,6 +15,7 @@ mod speeds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use topology::views::SwitchAddress;
 use units::LocatedError;
 
 use self::dump::{Device, DeviceKind, Dump, Wire};
@@ -53,7 +54,13 @@ pub(crate) fn read(text: &str) -> Result<Wiring, LocatedError> {
         fabric.wiring.router(guid);
         let number = guid.get(2..).and_then(|digits| u64::from_str_radix(digits, 16).ok());
         are_known &= number.is_some();
-        fabric.addresses.switches.push((number.unwrap_or(0), device.description.to_owned(), device.lid));
+        fabric.addresses.switches.push(SwitchAddress {
+            guid: number.unwrap_or(0),
+            name: device.description.to_owned(),
+            lid: device.lid.0,
+            count: device.count,
+            ports: Vec::new(),
+        });
     }
     for (&guid, device) in &dump.devices {
         for (&port, wire) in &device.ports {
@@ -62,9 +69,21 @@ pub(crate) fn read(text: &str) -> Result<Wiring, LocatedError> {
     }
     fabric.nodes();
     if are_known {
+        fabric.addresses.lids = lids(&dump);
         fabric.wiring.addresses = Some(std::mem::take(&mut fabric.addresses));
     }
     Ok(fabric.finish())
+}
+
+/// Returns the base LID and the LMC of all ports. The line of a switch does not state the LMC of an adapter: it is the
+/// largest of the file.
+fn lids(dump: &Dump<'_>) -> BTreeSet<(u32, u8)> {
+    let own =
+        || dump.devices.values().flat_map(|device| device.ports.values().map(|wire| wire.own).chain([device.lid]));
+    let most = own().map(|(_, lmc)| lmc).max().unwrap_or(0);
+    let peers = dump.devices.values().flat_map(|device| device.ports.values());
+    let peers = peers.map(|wire| (wire.lid, if wire.peer.0.starts_with('S') { 0 } else { most }));
+    own().chain(peers).filter(|&(lid, _)| lid > 0).collect()
 }
 
 /// Objects that are left out of the network, by kind.
