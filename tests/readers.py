@@ -112,6 +112,12 @@ def loads(path: Path) -> Any:
     return _plain([held, analysis.channel_loads().table.to_pydict()])
 
 
+def tables(path: Path) -> Any:
+    """The forwarding tables, with service levels, of the experiment beside a file."""
+    (analysis,) = ct.analyze(path.with_name("experiment.toml"))
+    return analysis.forwarding_tables()
+
+
 def time(path: Path) -> Any:
     """The times of the experiment beside a file."""
     return [point["time_ns"] for point in ct.run(path.with_name("experiment.toml"))]
@@ -317,6 +323,34 @@ workload = {{ kind = "traffic", load = 0.1 }}
 """
     }
 
+
+#: OpenSM's records of three switches in a triangle; with LMC 1 and SL to VL tables in `triangle-lmc1`.
+RECORDS = ROOT / "crates/mapping/tests/forwarding"
+LMC = (RECORDS / "triangle-lmc1.lfts").read_bytes()
+
+
+def _parts(name: str, heading: str) -> list[str]:
+    """The sections of a record, which begin with a heading. Comments of entries are left out."""
+    text = re.sub(r"^(0x\w+ \d+) #.*", r"\1", (RECORDS / name).read_text(), flags=re.MULTILINE)
+    return [heading + rest for rest in text.split(heading)[1:]]
+
+
+def _fabric(topo: str, keys: str, **files: bytes) -> dict[str, str | bytes]:
+    experiment = f"""
+topology = {{ kind = "file", path = "f.topo" }}
+link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+router = {{ kind = "input-queued", vcs = 8 }}
+routing = {{ kind = "forwarding-tables", {keys} }}
+workload = {{ kind = "traffic", load = 0.1 }}
+"""
+    held: dict[str, str | bytes] = {"experiment.toml": experiment, "f.topo": (RECORDS / topo).read_bytes()}
+    return held | {f"f.{name}": content for name, content in files.items()}
+
+
+_SL2VL = _parts("triangle-lmc1.sl2vl", "Switch ")
+#: The tables of adapters follow those of switches.
+ADAPTER_LANES = "".join("Channel Adapter " + rest for part in _SL2VL for rest in part.split("Channel Adapter ")[1:])
+SWITCH_LANES = [part.split("Channel Adapter ")[0] for part in _SL2VL]
 
 #: The file of a rank that is alone: the communicator of all ranks, two polls, the end.
 RANK = b"CTRANK\0\x01\x00\x01\x00" + b"\x08\x01\x01\x00\x01" + b"\x04\x04" + b"\x09\x88\x27\x00\x00"
@@ -571,6 +605,32 @@ SAMPLES = [
     ),
     Sample("routing-npy", "r.npy", (_archive("npy"),), loads, _table("r.npy"), ANALYZE),
     Sample("routing-npz", "r.npz", (_archive("npz"),), loads, _table("r.npz"), ANALYZE),
+    *(
+        Sample(form, name, (_parts(f"triangle.{record}", heading),), tables, _fabric("triangle.topo", keys), ANALYZE)
+        for form, record, heading in (
+            ("opensm-lfts", "lfts", "Unicast"),
+            ("opensm-fdbs", "fdbs", "dump_ucast_routes"),
+            ("ibroute", "ibroute", "Unicast"),
+        )
+        for name in [f"f.{record}"]
+        for keys in [f'path = "{name}"']
+    ),
+    Sample(
+        "opensm-sl2vl",
+        "f.sl2vl",
+        (ADAPTER_LANES, SWITCH_LANES),
+        loads,
+        _fabric("triangle-lmc1.topo", 'path = "f.lfts", sl2vl = "f.sl2vl"', lfts=LMC),
+        ANALYZE,
+    ),
+    Sample(
+        "path-sl",
+        "f.sl",
+        ("# source destination SL\n", ["2 8 3\n", "0x2 0xa 3\n", "8 2 1\n"]),
+        tables,
+        _fabric("triangle-lmc1.topo", 'path = "f.lfts", path_sl = "f.sl"', lfts=LMC),
+        ANALYZE,
+    ),
     Sample(
         "trace",
         "lj.trace",
@@ -694,6 +754,11 @@ TWICE: dict[str, list[tuple[str, str]]] = {
         ("l1: calc 100\n", "l1: calc 100\nl1: calc 100\n"),
     ],
     "routing-text": [("1 0 1\n", "1 0 1\n1 0 0\n")],
+    "opensm-lfts": [("0x0001 003\n", "0x0001 003\n0x0001 003\n"), ("6 lids dumped\n", 2 * "6 lids dumped\n")],
+    "opensm-fdbs": [("0x0001 : 003  : 01   : yes\n", 2 * "0x0001 : 003  : 01   : yes\n")],
+    "ibroute": [("6 valid lids dumped \n", 2 * "6 valid lids dumped \n")],
+    "opensm-sl2vl": [("0   1   : 0", "0   1   : 0  1  2  3  4  5  6  7  0  1  2  3  4  5  6  7\n0   1   : 0")],
+    "path-sl": [("2 8 3\n", "2 8 3\n2 8 3\n")],
     "hosts": [("cn1 ", "cn2 "), ("slots=2\n", "slots=2 slots=2\n")],
     "fixed": [("0 3\n", "0 3\n0 1\n")],
     "osu": [

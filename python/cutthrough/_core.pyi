@@ -114,6 +114,8 @@ class Experiment:
 
         The partners are 32-bit numbers. Raises ExperimentError.
         """
+    def forwarding_files(self, point: int) -> list[tuple[str, str]]:
+        """The forwarding tables of a point's network: name and text of each file. Raises ExperimentError."""
     def effective_bisection(self, point: int, pairings: int, progress: Progress | None = None) -> str:
         """JSON: the effective bisection bandwidth of a point's network over random pairings. Raises ExperimentError."""
     def job_loads(self, point: int) -> list[bytes]:

@@ -198,6 +198,20 @@ class Analysis(dict[str, Any]):
         found: dict[str, Any] = json.loads(experiment.effective_bisection(index, count, progress))
         return found
 
+    def forwarding_tables(self) -> dict[str, str]:
+        """Returns the routing as forwarding tables of an InfiniBand fabric, which `forwarding-tables` reads.
+
+        Returns:
+            The text of each file: `opensm-lfts.dump`; `path-sl.txt` if paths have service levels other than 0; and
+            `fabric.topo`, ibnetdiscover's output, if the topology was not read from such a file.
+
+        Raises:
+            ExperimentError: The network has no channels, or forwarding tables cannot express the routing: the output of
+                a router may only depend on the destination, and a path has one class of virtual channels.
+        """
+        experiment, index = self._place
+        return dict(experiment.forwarding_files(index))
+
     def plot(self) -> Figure:
         """Draws heat maps of the channels' loads."""
         import cutthrough.plots as plots

@@ -7,6 +7,7 @@ mod design;
 mod detours;
 mod effective_bisection;
 mod effort;
+mod forwarding;
 mod idle_paths;
 mod loads;
 mod open_rates;
@@ -23,6 +24,7 @@ pub use analysis::{
 };
 pub use design::{CableCount, CableLengths, CostSums, Design, SwitchCount};
 pub use effective_bisection::{EffectiveBisection, effective_bisection};
+pub use forwarding::forwarding_files;
 pub use loads::{LoadsKind, loads};
 pub use router_memory::{BufferSpan, RouterMemory};
 pub use upgrade::{CableUpgrade, ClassUpgrade, Upgrades};

@@ -205,6 +205,14 @@ impl Experiment {
         Ok((json!(found).to_string(), numbers(py, found.to.iter().map(|node| node.0), u32::to_ne_bytes)))
     }
 
+    /// The forwarding tables of a point's network: the name and the text of each file.
+    fn forwarding_files(&self, py: Python<'_>, point: usize) -> PyResult<Vec<(&'static str, String)>> {
+        let found = self.watched(py, (point, None), sim::forwarding_files_of_point)?.map_err(|error| wrong(&error))?;
+        let files =
+            [("opensm-lfts.dump", Some(found.tables)), ("path-sl.txt", found.path_sl), ("fabric.topo", found.fabric)];
+        Ok(files.into_iter().filter_map(|(name, text)| Some((name, text?))).collect())
+    }
+
     /// JSON: the effective bisection bandwidth of a point's network over a number of random pairings.
     #[pyo3(signature = (point, pairings, progress = None))]
     fn effective_bisection(

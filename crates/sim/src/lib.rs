@@ -29,7 +29,7 @@ pub use measure::{
     TimelineMessages, TimelinePath, TimelineResult, Warning, perfetto, result_schema,
 };
 pub use point::{
-    PointError, analyze_point, check_point, effective_bisection_of_point, job_loads_of_point, program_of, run_point,
-    validate_point, worst_case_of_point,
+    PointError, analyze_point, check_point, effective_bisection_of_point, forwarding_files_of_point,
+    job_loads_of_point, program_of, run_point, validate_point, worst_case_of_point,
 };
 pub use routing_table::routing_table;

@@ -14,6 +14,7 @@ use ::system::System;
 use ::system::{Phase, Progress};
 use ::system::{RunError, RunOptions};
 use measure::PointResult;
+use routing::ForwardingFiles;
 
 /// Reason why a point has no result.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -109,6 +110,19 @@ pub fn worst_case_of_point(
 ) -> Result<WorstCase, ExperimentError> {
     let system = build(experiment, point)?;
     analysis::worst_case(&system, progress).map_err(|error| located(experiment, point, &error))
+}
+
+/// Returns the forwarding tables of a point's network.
+///
+/// # Errors
+/// If the experiment is invalid (with file, line and key), or if forwarding tables cannot express its routing.
+pub fn forwarding_files_of_point(
+    experiment: &Experiment,
+    point: &Point,
+    _: &Progress,
+) -> Result<ForwardingFiles, ExperimentError> {
+    let system = build(experiment, point)?;
+    analysis::forwarding_files(&system).map_err(|error| located(experiment, point, &error))
 }
 
 /// Returns the effective bisection bandwidth of a point's network over a number of random pairings of its nodes.

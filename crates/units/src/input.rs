@@ -47,8 +47,20 @@ pub const PLACEMENT: Input = Input { name: "placement", most_bytes: 256 << 20, f
 /// Program of ranks.
 pub const PROGRAM: Input = Input { name: "program", most_bytes: 1 << 30, formats: &["goal", "calls"] };
 /// Routing table, and each array of an archive.
-pub const ROUTING_TABLE: Input =
-    Input { name: "routing table", most_bytes: 1 << 30, formats: &["routing-text", "routing-npy", "routing-npz"] };
+pub const ROUTING_TABLE: Input = Input {
+    name: "routing table",
+    most_bytes: 1 << 30,
+    formats: &[
+        "routing-text",
+        "routing-npy",
+        "routing-npz",
+        "opensm-lfts",
+        "opensm-fdbs",
+        "ibroute",
+        "opensm-sl2vl",
+        "path-sl",
+    ],
+};
 /// Recorded trace, or the part of one rank. Read a window at a time, so that its length is not limited.
 pub const TRACE: Input = Input { name: "trace", most_bytes: u64::MAX, formats: &["trace", "trace-parts"] };
 /// Chakra execution trace. Read message by message, so that its length is not limited.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -60,6 +60,15 @@ PairingsOption = Annotated[
         max=api.MOST_PAIRINGS,
         help="Compute the effective bisection bandwidth over N random pairings of the nodes.",
         show_default="none",
+    ),
+]
+TablesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--tables",
+        metavar="DIR",
+        help="Where the routing goes as forwarding tables of an InfiniBand fabric.",
+        show_default="nowhere",
     ),
 ]
 UpgradeOption = Annotated[
@@ -120,6 +129,7 @@ def analyze(
     worst: WorstOption = False,
     pairings: PairingsOption = 0,
     upgrade: UpgradeOption = False,
+    tables: TablesOption = None,
     json_output: JsonOption = False,
 ) -> None:
     """Compute exact channel loads and the saturation bound, without simulation.
@@ -137,24 +147,22 @@ def analyze(
     `worst-NNN.csv`, which `workload.pattern = { kind = "matrix", path = ... }` reads. `--pairings` prints the effective
     bisection bandwidth.
 
+    `--tables` writes files that `routing.kind = "forwarding-tables"` reads. Each point of a sweep has a folder.
+
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
     needs_folder(context, out_directory, "--out")
-    if out_directory:
-        folder_target(out_directory)
+    for folder in filter(None, (out_directory, tables)):
+        folder_target(folder)
     experiment = experiments.read_file(file, parse_sets(set_))
-    with Bar(LINE_S) as bar:
-        analyses = api.analyze_points(experiment, bar)
-        cases = api.worst_cases(analyses, bar) if worst else []
-        bisections = api.effective_bisections(analyses, pairings, bar) if pairings else []
-    _add("worst_case", cases, analyses)
-    _add("effective_bisection", bisections, analyses)
+    analyses, cases = _analyzed(experiment, worst, pairings)
     axes = [axis for axis in json.loads(experiment.axes()) if axis in analyses[0]]
     paths = []
     if out_directory:
         paths = _save(analyses, axes, out_directory, Pictures(plots, formats))
         atomic.write_alone(out_directory / "designs.csv", designs.designs_csv(analyses, axes))
     written = [case.save(out_directory / f"worst-{place:03}.csv") for place, case in enumerate(cases) if out_directory]
+    exported = _export(analyses, tables) if tables else []
     if json_output:
         print_json({"version": _core.__version__, "points": analyses})
         return
@@ -164,12 +172,38 @@ def analyze(
     if len({json.dumps(analysis["design"]) for analysis in analyses}) > 1:
         out.print(designs.designs_table(analyses, axes))
     _print_notes(analyses)
-    _print_files(("Plot", paths), ("Pattern", written))
+    _print_files(("Plot", paths), ("Pattern", written), ("Forwarding tables", exported))
+
+
+def _analyzed(
+    experiment: _core.Experiment, worst: bool, pairings: int
+) -> tuple[list[api.Analysis], list[api.WorstCase]]:
+    """Returns the analyses, with what options add to them, and the worst permutations."""
+    with Bar(LINE_S) as bar:
+        analyses = api.analyze_points(experiment, bar)
+        cases = api.worst_cases(analyses, bar) if worst else []
+        bisections = api.effective_bisections(analyses, pairings, bar) if pairings else []
+    _add("worst_case", cases, analyses)
+    _add("effective_bisection", bisections, analyses)
+    return analyses, cases
 
 
 def _add(key: str, found: Sequence[Mapping[str, Any]], analyses: Sequence[api.Analysis]) -> None:
     for analysis, extra in zip(analyses, found, strict=bool(found)):
         analysis[key] = extra
+
+
+def _export(analyses: Sequence[api.Analysis], directory: Path) -> list[Path]:
+    """Writes the forwarding tables of every point; returns the paths of the files."""
+    files = [analysis.forwarding_tables() for analysis in analyses]
+    paths = []
+    for place, texts in enumerate(files):
+        folder = directory / f"{place:03}" if len(files) > 1 else directory
+        atomic.make_folder(folder)
+        for name, text in texts.items():
+            atomic.write_alone(folder / name, text)
+            paths.append(folder / name)
+    return paths
 
 
 def _print_files(*groups: tuple[str, Sequence[Path]]) -> None:
