@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import cutthrough as ct
+import cutthrough.experiment.documents as experiments
 import numpy as np
 import pytest
 from cutthrough import _core
 from cutthrough.channels import ChannelTable
+from cutthrough.page.drawings import drawn
 from cutthrough.plots import machine
 from cutthrough.plots.machine.graph import Graph, components
 from cutthrough.plots.machine.layouts import Scene, arrange
+from cutthrough.plots.machine.networks import islands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,6 +216,56 @@ def test_planes_are_drawn_as_one_with_all_their_wires(machine_of: str) -> None:
     assert three.count.tolist() == (3 * one.count).tolist()
     assert three.coordinates.tolist() == one.coordinates.tolist()
     assert arrange(three).at.tolist() == arrange(one).at.tolist()
+
+
+#: Sixteen nodes of eight endpoints with four switches each, and eight rails of six routers.
+NETWORKS = """
+[node]
+endpoints = 8
+count = 16
+[[network]]
+name = "nvlink"
+topology = { kind = "single-switch", ports = 8, planes = 4 }
+[[network]]
+name = "rail"
+topology = "leaf-spine:leaves=4,spines=2,nodes_per_leaf=4"
+order = "by-rail"
+[link]
+bandwidth = "100 Gb/s"
+delay = "20 ns"
+[relay]
+network = "nvlink"
+[workload]
+kind = "program"
+program = { kind = "collective", operation = "alltoall", size = "4 KiB" }
+"""
+
+
+def test_of_several_networks_an_island_of_each_is_drawn(tmp_path: Path, cutthrough: Callable[..., Any]) -> None:
+    """Would catch islands beside one another, nodes of the machine instead of an island's, and loads of one island."""
+    (file := tmp_path / "networks.toml").write_text(NETWORKS, encoding="utf-8")
+    source = ChannelTable.of(experiments.read_file(file, []).topology(0))
+    channels = np.arange(int(source.number.max()) + 1, dtype=np.float64)
+    nvlink, rail = (Graph.of(each, "utilization") for each in islands(source.loads({"utilization": channels})))
+    assert (nvlink.size, nvlink.nodes.tolist(), nvlink.planes) == (1, [8], 4 * 16)
+    alone = graph_of("leaf-spine:leaves=4,spines=2,nodes_per_leaf=4")
+    assert (rail.size, rail.nodes.tolist(), rail.planes) == (6, alone.nodes.tolist(), 8)
+    assert rail.ends.tolist() == alone.ends.tolist()
+    assert rail.count.tolist() == (8 * alone.count).tolist()
+    # The hottest channel of all copies: the last island has the last channels.
+    table = source.table.to_pydict()
+    rows = zip(table["channel"], table["class"], strict=True)
+    numbers = [row for row, name in rows if name in ("rail.up", "rail.down")]
+    assert rail.load.max() == max(numbers)
+    texts = [text.get_text() for text in machine.draw(source).texts]
+    assert "single-switch: 8 endpoints, 1 router, x 16 islands, x 4 planes, which are drawn as one." in texts
+    assert "leaf-spine: 16 endpoints, 6 routers, x 8 islands, which are drawn as one." in texts
+    assert [text for text in texts if text in ("nvlink", "rail")] == ["nvlink", "rail"]
+    assert cutthrough("run", file, "--out", tmp_path / "out", "--plots", "none").status == 0
+    (_, page), *others = drawn(ct.Results.read(tmp_path / "out"))
+    assert not others
+    assert "<svg" in page
+    assert cutthrough("draw", tmp_path / "out", "-o", tmp_path / "run").status == 0
 
 
 def test_a_flat_network_has_nothing_to_draw(cutthrough: Callable[..., Any], tmp_path: Path) -> None:

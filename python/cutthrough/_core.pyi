@@ -166,6 +166,11 @@ class Topology:
     def groups(self) -> int | None: ...
     @property
     def grid(self) -> list[int] | None: ...
+    def networks(self) -> list[tuple[str, int, int, Topology]]:
+        """Each of several networks: name, numbers of planes and of islands, topology of an island. Empty: one network.
+
+        Routers are numbered network by network, plane by plane, and island by island.
+        """
     def channel_table(self) -> dict[str, bytes]:
         """Every channel by its number, injection channels and unconnected ports included.
 

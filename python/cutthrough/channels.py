@@ -77,7 +77,8 @@ class ChannelTable:
     Attributes:
         table: A row for each connected channel, without loads.
         about: The topology's `kind`, the names of its `classes` and `coordinates`, its `grid` and `groups` if it has
-            them.
+            them. Several networks have `networks`: for each its `name`, its numbers of `planes` and `islands`, the
+            number of `routers` of an island, their coordinates as rows (`at`), and these properties of an island.
     """
 
     table: pa.Table
@@ -97,17 +98,22 @@ class ChannelTable:
         if any("." in name for name in topology.class_names()):
             arrays["network"] = _networks(topology.class_names(), columns["class"][number])
         arrays |= {name: _nullable(column) for name, column in held.items()}
-        coordinates = np.frombuffer(topology.coordinate_table(), np.int32).reshape(topology.routers, -1)
+        coordinates = _coordinates(topology)
         for end in ("source", "target"):
             router = held[f"{end}_router"]
             for place, name in enumerate(names):
                 # The coordinate "router" is the router's number within its plane; the column has the router's number.
                 if f"{end}_{name}" not in arrays:
                     arrays[f"{end}_{name}"] = _nullable(np.where(router < 0, -1, coordinates[router, place]))
-        # Planes are copies, so that a picture draws them over one another by the other coordinates.
-        own = [name for name in names if name != "plane"]
-        about = {"kind": topology.kind, "classes": topology.class_names(), "coordinates": own}
-        return cls(pa.table(arrays), {**about, "grid": topology.grid, "groups": topology.groups})
+        about = _about(topology)
+        if networks := topology.networks():
+            about["networks"] = [
+                {"name": name, "planes": planes, "islands": islands, "routers": island.routers}
+                | {"at": _coordinates(island).tolist()}
+                | _about(island)
+                for name, planes, islands, island in networks
+            ]
+        return cls(pa.table(arrays), about)
 
     @cached_property
     def number(self) -> Integers:
@@ -123,6 +129,19 @@ class ChannelTable:
         for name, column in columns.items():
             table = table.append_column(name, pa.array(column[self.number]))
         return ChannelLoads(table.replace_schema_metadata({ABOUT: json.dumps({**self.about, **about})}))
+
+
+def _coordinates(topology: _core.Topology) -> Integers:
+    """Returns a row of coordinates for each router."""
+    return np.frombuffer(topology.coordinate_table(), np.int32).reshape(topology.routers, -1)
+
+
+def _about(topology: _core.Topology) -> dict[str, Any]:
+    """Returns the properties of a topology's shape."""
+    # Planes are copies, so that a picture draws them over one another by the other coordinates.
+    own = [name for name in topology.coordinate_names() if name != "plane"]
+    about = {"kind": topology.kind, "classes": topology.class_names(), "coordinates": own}
+    return {**about, "grid": topology.grid, "groups": topology.groups}
 
 
 def _networks(classes: Sequence[str], of_channel: Integers) -> pa.Array[Any]:

@@ -7,6 +7,7 @@ use mapping::NamedMachine;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use topology::families::networks::Part;
 use topology::{ChannelSource, Channels, Endpoint, NetworkSpec};
 use units::{ChannelId, KeyError, NodeId, PortId, RouterId};
 
@@ -244,6 +245,15 @@ impl Topology {
     #[getter]
     fn grid(&self) -> Option<Vec<u32>> {
         self.inner.views().grid.map(|grid| grid.dims().to_vec())
+    }
+
+    /// Each of several networks: name, number of planes, number of islands, topology of an island. Their routers are
+    /// numbered network by network, plane by plane and island by island. Empty for a machine with one network.
+    fn networks(&self) -> Vec<(String, u32, u32, Self)> {
+        let several = self.inner.views().networks.filter(|several| several.only().is_none());
+        let parts = several.map_or(&[][..], |several| several.parts());
+        let island = |part: &Part| Self { spec: None, inner: part.island.clone() };
+        parts.iter().map(|part| (part.name.clone(), part.planes, part.places.islands(), island(part))).collect()
     }
 
     /// A routing of this topology as a table: layers, columns, ports of an entry, meaning of the columns, tie-breaking;

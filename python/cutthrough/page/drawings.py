@@ -13,6 +13,8 @@ __all__ = ["LARGEST", "drawn"]
 
 #: Characters of the largest drawing on a page. The picture of a machine with thousands of routers is larger.
 LARGEST = 400_000
+#: Sections of a network that change neither routers nor wires.
+NO_SHAPE = (["link"], ["router"], ["routing"])
 #: Greatest number of a sweep's machines that a page draws.
 MOST = 6
 
@@ -20,15 +22,13 @@ MOST = 6
 def drawn(results: Results) -> list[tuple[str, str]]:
     """Returns each machine of the sweep as name and SVG, coloured by the channels of its point with the hottest one.
 
-    Machines whose channels are not known are left out, as are several networks, and drawings too large for a page,
-    which `cutthrough draw` makes.
+    Machines whose channels are not known are left out, as are drawings too large for a page, which `cutthrough draw`
+    makes.
     """
     import cutthrough.plots.machine as machine
 
     hottest: dict[str, int] = {}
     for place in results.network.places if results.network else ():
-        if results.channel_loads(place).about["kind"] == "networks":
-            continue
         name = _machine_of(results, place)
         if name not in hottest or _heat(results, place) > _heat(results, hottest[name]):
             hottest[name] = place
@@ -42,7 +42,12 @@ def _machine_of(results: Results, place: int) -> str:
     Points have keys that move together beside their label, which is the axis.
     """
     point = results.points[place]
-    return ", ".join(label_of(point[key]) for key in point if key.split(".")[0] == "topology")
+    return ", ".join(label_of(point[key]) for key in point if _is_of_the_shape(key.split(".")))
+
+
+def _is_of_the_shape(key: list[str]) -> bool:
+    """Returns whether a key changes routers, nodes or wires."""
+    return key[0] in ("topology", "machine", "node") or (key[0] == "network" and key[2:3] not in NO_SHAPE)
 
 
 def _heat(results: Results, place: int) -> float:

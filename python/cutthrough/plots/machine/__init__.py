@@ -1,5 +1,7 @@
 """Pictures of machines: small ones as graphs of routers, nodes and wires, large ones by groups.
 
+Of several networks, an island of each is drawn, one below the other.
+
 A wire is two channels, one in each direction. With loads it has the colour of the hotter channel, and without loads the
 colour of its class. A line may represent several parallel wires; the caption says what a disc or a box represents.
 """
@@ -21,10 +23,13 @@ from matplotlib.path import Path
 from cutthrough.arguments.faults import refuse
 from cutthrough.plots.machine.graph import Graph, Source
 from cutthrough.plots.machine.layouts import Label, Scene, arrange, span
+from cutthrough.plots.machine.networks import islands
 from cutthrough.plots.scales import HEAT, INK, ink_on, scale_of
 from cutthrough.plots.theme import in_lines, looks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
@@ -38,6 +43,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7
 ROUTER, NODE, GROUND = "#3b4652", "#9aa5b1", "#f0f2f5"
 #: The figure's width, and the space for captions above and below, in inches.
 WIDTH, HEAD, FOOT = 6.8, 0.62, 0.42
+#: The greatest height of a drawing, of one network and of each of several, in inches.
+TALL, TALL_OF_SEVERAL = 7.2, 3.2
 #: Half the width of a character of a label around a circle of radius 1.
 CHARACTER = 0.014
 #: Characters of a line of the caption.
@@ -57,17 +64,18 @@ def draw(source: Source, title: str = "", column: str | None = None) -> Figure:
         column: The loads that colour it. Default: the loads that were measured, or computed by an analysis.
 
     Raises:
-        ExperimentError: The network is flat, and has nothing to draw, or there are several networks.
+        ExperimentError: The network is flat, and has nothing to draw.
     """
     if "node" in source.about["coordinates"]:
         raise refuse("topology.kind", "a flat network has neither routers nor wires that could be drawn")
-    if source.about["kind"] == "networks":
-        raise refuse("network", "several networks have no picture: draw a file with one of them")
     column = column or getattr(source, "quantity", None)
-    whole = Graph.of(source, column)
-    scene = arrange(whole)
+    several = islands(source)
+    sources: Sequence[Source] = several or [source]
+    wholes = [Graph.of(each, column) for each in sources]
+    parts = [_Part(whole, TALL if len(wholes) == 1 else TALL_OF_SEVERAL) for whole in wholes]
+    kind = "Several networks" if several else str(source.about["kind"])
     with looks():
-        return _figure(scene, title or str(whole.about["kind"]), whole, column)
+        return _figure(parts, title or kind, column)
 
 
 def svg(source: Source, title: str = "", column: str | None = None) -> str:
@@ -82,28 +90,57 @@ def svg(source: Source, title: str = "", column: str | None = None) -> str:
     return text[text.index("<svg") :].replace("<svg", '<svg role="img" style="max-width: 100%; height: auto"', 1)
 
 
-def _figure(scene: Scene, title: str, whole: Graph, column: str | None) -> Figure:
-    low, high = _extent(scene)
-    width, height = (high - low).tolist()
-    tall = float(np.clip((WIDTH - 0.3) * height / width, 1.2, 7.2))
-    wide = min(WIDTH - 0.3, tall * width / height)
-    bar = 0.25 if scene.graph.has_loads else 0.0
-    caption = fill(_caption(whole, scene), CAPTION)
-    size = (WIDTH, HEAD + 0.15 * caption.count("\n") + tall + FOOT + bar)
-    figure = Figure(figsize=size)
+class _Part:
+    """The picture of a network: its place in a figure, in inches, and its colours.
+
+    Attributes:
+        whole: The network.
+        scene: Its drawing.
+        most: The greatest height of the drawing.
+    """
+
+    def __init__(self, whole: Graph, most: float) -> None:
+        self.whole, self.scene = whole, arrange(whole)
+        low, high = _extent(self.scene)
+        self.corners = low, high
+        width, height = (high - low).tolist()
+        self.tall = float(np.clip((WIDTH - 0.3) * height / width, 1.2, most))
+        self.wide = min(WIDTH - 0.3, self.tall * width / height)
+        self.caption = fill(_caption(whole, self.scene), CAPTION)
+        self.head = HEAD + 0.15 * self.caption.count("\n")
+
+    def draw(self, figure: Figure, title: str, top: float, norm: Normalize) -> None:
+        """Draws title, caption and picture below `top`, in inches from the bottom of the figure."""
+        width, height = figure.get_size_inches()
+        left, bottom = (width - self.wide) / 2, top - self.head - self.tall
+        axes = figure.add_axes((left / width, bottom / height, self.wide / width, self.tall / height))
+        low, high = self.corners
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+        axes.set_axis_off()
+        _fill(axes, self.scene, norm, 72 * self.wide / float(high[0] - low[0]))
+        figure.text(0.02, (top - 0.1) / height, in_lines(title), va="top", fontweight="bold", fontsize=11)
+        figure.text(0.02, (top - 0.36) / height, self.caption, va="top", fontsize=8.5, color=INK)
+
+
+def _figure(parts: Sequence[_Part], title: str, column: str | None) -> Figure:
+    """Returns a figure of the networks, one below the other."""
+    has_loads = any(part.scene.graph.has_loads for part in parts)
+    heading = 0.4 if len(parts) > 1 else 0.0
+    feet = [0.67 if has_loads and part is parts[-1] else 0.1 if has_loads else FOOT for part in parts]
+    height = heading + sum(part.head + part.tall for part in parts) + sum(feet)
+    figure = Figure(figsize=(WIDTH, height))
     figure.set_layout_engine("none")
-    left = (WIDTH - wide) / 2
-    axes = figure.add_axes((left / size[0], (FOOT + bar) / size[1], wide / size[0], tall / size[1]))
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-    axes.set_axis_off()
-    points = 72 * wide / width
-    _fill(axes, scene, points)
-    figure.text(0.02, 1 - 0.1 / size[1], in_lines(title), va="top", fontweight="bold", fontsize=11)
-    figure.text(0.02, 1 - 0.36 / size[1], caption, va="top", fontsize=8.5, color=INK)
-    if scene.graph.has_loads:
-        _scale(figure, scene, column, size)
-    else:
-        _legend(figure, scene.graph, whole)
+    norm = scale_of(max(_hottest(part.scene.graph) for part in parts))
+    top = height - heading
+    if heading:
+        figure.text(0.02, 1 - 0.1 / height, in_lines(title), va="top", fontweight="bold", fontsize=13)
+    for part, foot in zip(parts, feet, strict=True):
+        part.draw(figure, part.whole.about["name"] if heading else title, top, norm)
+        top -= part.head + part.tall + foot
+        if not has_loads:
+            _legend(figure, part.scene.graph, part.whole, top / height)
+    if has_loads:
+        _scale(figure, [part.scene for part in parts], column, norm)
     return figure
 
 
@@ -152,10 +189,9 @@ def _ends(scene: Scene) -> tuple[Doubles, Doubles]:
     return scene.at[ends[:, 0]] + away, scene.at[ends[:, 1]] - away
 
 
-def _fill(axes: Axes, scene: Scene, points: float) -> None:
+def _fill(axes: Axes, scene: Scene, norm: Normalize, points: float) -> None:
     """Draws everything. `points` is the number of points per unit of the scene."""
     graph = scene.graph
-    norm = scale_of(_hottest(graph))
     if scene.discs:
         x, y, r = np.array(scene.discs).T
         axes.add_collection(_round(np.column_stack([x, y]), 2 * r[0], axes, facecolors=GROUND, edgecolors="#d5dae0"))
@@ -287,12 +323,14 @@ def _text(axes: Axes, label: Label, points: float, colour: str) -> None:
     axes.text(label.x, label.y, label.text, ha=label.across, va="center", fontsize=max(size, SMALLEST), color=colour)
 
 
-def _scale(figure: Figure, scene: Scene, column: str | None, size: tuple[float, float]) -> None:
+def _scale(figure: Figure, scenes: Sequence[Scene], column: str | None, norm: Normalize) -> None:
     """Draws the colour bar of loads."""
-    place = figure.add_axes((0.25, 0.42 / size[1], 0.5, 0.11 / size[1]))
+    height = figure.get_figheight()
+    place = figure.add_axes((0.25, 0.42 / height, 0.5, 0.11 / height))
     unit = "per unit of offered load" if column == "load" else "of its bandwidth"
-    bar = figure.colorbar(ScalarMappable(scale_of(_hottest(scene.graph)), HEAT), cax=place, orientation="horizontal")
-    several = "the hottest channel" if (scene.graph.count > 1).any() else "the hotter of a wire's two channels"
+    bar = figure.colorbar(ScalarMappable(norm, HEAT), cax=place, orientation="horizontal")
+    is_bundled = any((scene.graph.count > 1).any() for scene in scenes)
+    several = "the hottest channel" if is_bundled else "the hotter of a wire's two channels"
     bar.set_label(
         f"Load of {several}, as a share {unit}" if column != "load" else f"Load of {several} {unit}", fontsize=8.5
     )
@@ -300,8 +338,8 @@ def _scale(figure: Figure, scene: Scene, column: str | None, size: tuple[float, 
     bar.outline.set_visible(False)
 
 
-def _legend(figure: Figure, graph: Graph, whole: Graph) -> None:
-    """Draws the colours of classes, with the number of wires of each."""
+def _legend(figure: Figure, graph: Graph, whole: Graph, bottom: float) -> None:
+    """Draws the colours of classes, with the number of wires of each. `bottom` is a share of the figure's height."""
     drawn, there = (np.bincount(each.kind, each.count, len(graph.kinds)).astype(int) for each in (graph, whole))
     shown = [place for place in range(len(graph.kinds)) if drawn[place]]
     handles = [Line2D([], [], color=PALETTE[place % len(PALETTE)], linewidth=2) for place in shown]
@@ -309,14 +347,22 @@ def _legend(figure: Figure, graph: Graph, whole: Graph) -> None:
     for place in shown:
         part = "" if drawn[place] == there[place] else f"{drawn[place]:,} of "
         names.append(f"{graph.kinds[place]}: {part}{_several(there[place], 'wire')}")
-    figure.legend(handles, names, loc="lower center", ncols=min(len(names), 4) or 1, fontsize=8.5)
+    where, columns = (0.0, bottom, 1.0, 1.0), min(len(names), 4) or 1
+    figure.legend(handles, names, loc="lower center", bbox_to_anchor=where, ncols=columns, fontsize=8.5)
 
 
 def _caption(whole: Graph, scene: Scene) -> str:
     """Returns a description of the drawing, in words."""
-    text = f"{_several(int(whole.nodes.sum()), 'node')}, {_several(whole.size * whole.planes, 'router')}"
-    if whole.planes > 1:
-        text += f" in {whole.planes} planes, which are drawn as one"
+    about = whole.about
+    if "islands" in about:
+        text = f"{about['kind']}: {_several(int(whole.nodes.sum()), 'endpoint')}, {_several(whole.size, 'router')}"
+        copies = [(about["islands"], "islands"), (about["planes"], "planes")]
+        text += "".join(f", x {count:,} {word}" for count, word in copies if count > 1)
+        text += ", which are drawn as one" if whole.planes > 1 else ""
+    else:
+        text = f"{_several(int(whole.nodes.sum()), 'node')}, {_several(whole.size * whole.planes, 'router')}"
+        if whole.planes > 1:
+            text += f" in {whole.planes} planes, which are drawn as one"
     if scene.graph.size == whole.size and not len(scene.nodes) and (whole.nodes > 0).any():
         text += f", {span(whole.nodes[whole.nodes > 0])} nodes on each" + ("" if (whole.nodes > 0).all() else " leaf")
     if len(scene.outward) and scene.outward.any():
