@@ -82,6 +82,18 @@ def test_new_writes_a_file_for_a_machine(cutthrough: Callable[..., Any], tmp_pat
     assert (wrong.status, "did you mean `lumi`?" in wrong.err) == (2, True)
 
 
+def test_commands_take_machines_with_several_networks(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
+    """Catches a command that builds one network only, and traffic that no network carries from end to end."""
+    found = json.loads(cutthrough("check", "deepseek-gpus:leaves=2", "--json").out)
+    assert found["points"][0]["nodes"] == 512
+    assert cutthrough("draw", "gb200-nvl72", "--out", tmp_path / "rack.svg").status == 0
+    path = tmp_path / "start.toml"
+    assert cutthrough("new", "gb200-nvl72", "--out", path).status == 0
+    assert cutthrough("check", path).status == 0
+    assert ct.Topology("dgx-superpod-h100-gpus:su=1").kind == "networks"
+    assert cutthrough("run", "gb200-nvl72", "--out", tmp_path / "rack", "--plots", "none").status == 0
+
+
 def test_machines_are_topologies_and_sections(tmp_path: Path) -> None:
     """Catches a name that only some objects know, and hosts of a list that are not the nodes of their rule."""
     assert ct.Topology("lumi-c:groups=2").nodes == 512

@@ -3,7 +3,8 @@
 //! Before an experiment is checked, the sections of its machine are written where the experiment has no value. Any
 //! value can therefore be overridden, and a resolved experiment shows all of them. A section of another kind replaces
 //! the machine's section, and a topology of another kind also its classes of channels, its routing and its routers,
-//! which fit its own topology. `[nic]` is left out of experiments without ranks, which refuse its keys.
+//! which fit its own topology. A network of the machine completes the experiment's network of its name. `[nic]` is left
+//! out of experiments without ranks, which refuse its keys.
 
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::NetworkSpec;
 
+use crate::node_name;
 use crate::place::PlaceSpec;
 
 /// Machine of the catalogue (`cutthrough list machines`), whose values fill the sections of the experiment where it has
@@ -50,12 +52,17 @@ pub(crate) fn fill(root: &mut Table) -> Result<(), Fault> {
         if !has_ranks(root) {
             sections.remove("nic");
         }
-        if has_other_topology(root, &sections) {
+        let replaces = has_other_topology(root, &sections) || (has_networks(root) && !machine.is_joined());
+        if replaces {
             leave_out_what_fits_the_topology(&mut sections);
         } else {
             check_is_whole(text, &machine).map_err(wrong)?;
         }
+        let networks = sections.remove("network");
         root.complete(sections, header);
+        if let Some(networks) = networks {
+            node_name::fill_networks(root, networks.node, header);
+        }
     }
     for (_, table) in tables(root, "placement") {
         let by_hosts = text_at(table, "strategy") == Some("hosts");
@@ -64,6 +71,16 @@ pub(crate) fn fill(root: &mut Table) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Returns the sections of the named machine. `None`: no machine is named, or none of the catalogue.
+pub(crate) fn sections_of(root: &Table) -> Option<Table> {
+    let Value::Table(written) = &root.get("machine")?.node.value else { return None };
+    Table::parse(&NamedMachine::find(text_at(written, "name")?).ok()?.text())
+}
+
+fn has_networks(root: &Table) -> bool {
+    root.get("network").is_some()
 }
 
 /// Returns whether the experiment has a topology of another kind than the machine.
@@ -77,8 +94,9 @@ fn has_other_topology(root: &Table, machine: &Table) -> bool {
 }
 
 fn leave_out_what_fits_the_topology(machine: &mut Table) {
-    machine.remove("routing");
-    machine.remove("router");
+    for section in ["topology", "network", "node", "relay", "routing", "router"] {
+        machine.remove(section);
+    }
     let link = machine.entries.iter_mut().find(|entry| entry.key == "link");
     if let Some(link) = link.and_then(|entry| entry.node.as_table()) {
         link.entries.retain(|entry| !matches!(entry.node.value, Value::Table(_)));

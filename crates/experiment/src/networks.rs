@@ -55,6 +55,11 @@ pub struct JoinedNetworkSpec {
     /// Order in which endpoints take the nodes of the topology, island by island.
     #[serde(default)]
     pub order: EndpointOrder,
+    /// Number of neighbouring nodes whose endpoints take nodes of the topology by rail, before those of the next nodes,
+    /// such as the nodes of a chassis. Requires `order = "by-rail"`. Default: all nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 16777216))]
+    pub rail_nodes: Option<u32>,
     /// Largest message that takes this network, if a later network joins its ends too. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to: Option<Bytes>,
@@ -133,6 +138,10 @@ pub(crate) fn contradiction(networks: &[JoinedNetworkSpec], relay: Option<&Relay
         }
         if !names.insert(&*own.name) {
             return Some((at("name"), format!("there are two networks `{}`: each needs a separate name", own.name)));
+        }
+        if own.rail_nodes.is_some() && own.order != EndpointOrder::ByRail {
+            let message = "it requires `order = \"by-rail\"`: nodes come one by one otherwise";
+            return Some((at("rail_nodes"), message.into()));
         }
         if let Some([]) = own.endpoints.as_deref() {
             return Some((at("endpoints"), "no endpoint has a port: leave the network out".into()));

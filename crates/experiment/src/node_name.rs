@@ -42,20 +42,8 @@ pub(crate) fn fill(root: &mut Table) -> Result<(), Fault> {
     let Preset { networks: inside, interface, sections } = Preset::read(&node);
     root.complete(sections, header);
     let has_link = root.get("link").is_some();
-    if root.get(NETWORK).is_none() {
-        let empty = Node { place: header, value: Value::List(Vec::new()) };
-        root.entries.push(Entry { key: NETWORK.into(), key_place: header, node: empty });
-    }
-    let entry = root.entries.iter_mut().find(|entry| entry.key == NETWORK);
-    // The check of the section reports networks that are no list.
-    let Some(Value::List(networks)) = entry.map(|entry| &mut entry.node.value) else { return Ok(()) };
-    let mut others = std::mem::take(networks);
-    for preset in inside {
-        let name = text_of(&preset, "name");
-        let written = others.iter().position(|own| own.name() == name).map(|index| others.remove(index));
-        let empty = Node { place: header, value: Value::Table(Table::default()) };
-        networks.push(completed(written.unwrap_or(empty), preset));
-    }
+    let Some(networks) = list(root, header) else { return Ok(()) };
+    let others = join(networks, inside, header);
     for mut written in others {
         let mut keys = interface.clone().unwrap_or_default();
         if has_link && written.as_table().is_some_and(|own| own.get("link").is_none()) {
@@ -66,11 +54,45 @@ pub(crate) fn fill(root: &mut Table) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns the names of the networks inside the named node. Empty if there is none.
+/// Writes the networks of a named machine where the experiment has none of their names.
+pub(crate) fn fill_networks(root: &mut Table, presets: Node, header: Place) {
+    let (Value::List(presets), Some(networks)) = (presets.value, list(root, header)) else { return };
+    let others = join(networks, presets.into_iter().filter_map(table).collect(), header);
+    networks.extend(others);
+}
+
+/// Returns the list of networks, empty if it is missing. None if it is no list, which the check of the section reports.
+fn list(root: &mut Table, header: Place) -> Option<&mut Vec<Node>> {
+    if root.get(NETWORK).is_none() {
+        let empty = Node { place: header, value: Value::List(Vec::new()) };
+        root.entries.push(Entry { key: NETWORK.into(), key_place: header, node: empty });
+    }
+    let entry = root.entries.iter_mut().find(|entry| entry.key == NETWORK)?;
+    if let Value::List(networks) = &mut entry.node.value { Some(networks) } else { None }
+}
+
+/// Leaves networks with the names of `presets`, completed by these. Returns the others.
+fn join(networks: &mut Vec<Node>, presets: Vec<Table>, header: Place) -> Vec<Node> {
+    let mut others = std::mem::take(networks);
+    for preset in presets {
+        let name = text_of(&preset, "name");
+        let written = others.iter().position(|own| own.name() == name).map(|index| others.remove(index));
+        let empty = Node { place: header, value: Value::Table(Table::default()) };
+        networks.push(completed(written.unwrap_or(empty), preset));
+    }
+    others
+}
+
+/// Returns the names of the networks of the named machine and inside the named node. Empty if there are none.
 pub(crate) fn networks(root: &Table) -> Vec<String> {
-    let node = name_of(root).and_then(|(_, name)| NamedNode::find(&name).ok());
+    let mut sections = machine::sections_of(root).unwrap_or_default();
+    let node = name_of(root).or_else(|| name_of(&sections)).and_then(|(_, name)| NamedNode::find(&name).ok());
     let inside = node.map(|node| Preset::read(&node).networks).unwrap_or_default();
-    inside.iter().filter_map(|own| text_of(own, "name").map(str::to_owned)).collect()
+    let outside = match sections.remove(NETWORK).map(|entry| entry.node.value) {
+        Some(Value::List(networks)) => networks.into_iter().filter_map(table).collect(),
+        _ => Vec::new(),
+    };
+    inside.iter().chain(&outside).filter_map(|own| text_of(own, "name").map(str::to_owned)).collect()
 }
 
 /// Returns the place of the section and the name of the node.

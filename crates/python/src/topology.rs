@@ -84,6 +84,13 @@ impl Topology {
         Ok(Self { spec: None, inner })
     }
 
+    /// Builds a machine of the catalogue with several networks.
+    pub fn joined(py: Python<'_>, name: &str) -> PyResult<Self> {
+        let experiment = sim::Experiment::of_machine(name).map_err(|error| wrong_topology("", &error))?;
+        let inner = interruptible(py, move || experiment.topology(&experiment.points()[0]))?;
+        Self::shared(inner.map_err(|error| wrong_topology(&error.key, &error))?)
+    }
+
     fn line(&self, channels: &Channels, channel: ChannelId) -> Line {
         let (class, from, to) = match channels.source(channel) {
             ChannelSource::Node(node, plane) => {
@@ -123,6 +130,8 @@ impl Topology {
     fn new(py: Python<'_>, shape: &str, base_dir: PathBuf) -> PyResult<Self> {
         let spec: NetworkSpec = if shape.starts_with('{') {
             serde_json::from_str(shape).map_err(|error| wrong_topology("", &unplaced(&error)))?
+        } else if NamedMachine::find(shape).is_ok_and(|machine| machine.is_joined()) {
+            return Self::joined(py, shape);
         } else if NamedMachine::is_name(shape) {
             let named = NamedMachine::find(shape).and_then(|machine| machine.topology());
             named.map_err(|error| wrong_topology("", &error))?

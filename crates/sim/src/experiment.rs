@@ -88,7 +88,17 @@ impl Experiment {
         &self.proofs
     }
 
-    /// Returns the topologies and routings of the experiment's points.
+    /// Reads the experiment of a machine of the catalogue with several networks: an all-reduce of all its endpoints.
+    ///
+    /// # Errors
+    /// If there is no such machine, or if a parameter is wrong.
+    pub fn of_machine(name: &str) -> Result<Self, ExperimentError> {
+        let text = format!(
+            "machine.name = {name:?}\nworkload.program = {{ kind = \"collective\", operation = \"allreduce\", size = \"64 KiB\" }}"
+        );
+        Self::load(&text, name, Path::new("."), &[])
+    }
+
     /// Builds the topology of a point: of several networks, the joint one.
     ///
     /// # Errors
@@ -97,6 +107,7 @@ impl Experiment {
         self.parts.topology(&point.spec, self.base_dir())
     }
 
+    /// Returns the topologies and routings of the experiment's points.
     pub(crate) fn parts(&self) -> &BuildCache {
         &self.parts
     }

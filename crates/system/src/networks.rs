@@ -47,7 +47,8 @@ pub(crate) fn topology(spec: &ExperimentSpec, base: &Path, parts: &BuildCache) -
     for (own, island) in spec.networks.iter().zip(islands) {
         let at = |error: KeyError| error.under(&format!("network.{}", own.name));
         let members = own.endpoints.clone();
-        let rule = PlacesRule { nodes, per_node, members, order: own.order.into(), island: island.nodes() };
+        let (order, rail_nodes, island_nodes) = (own.order.into(), own.rail_nodes, island.nodes());
+        let rule = PlacesRule { nodes, per_node, members, order, rail_nodes, island: island_nodes };
         let places = Places::by_rule(&rule).map_err(at)?;
         if places.islands() > 1 && !places.ports().is_multiple_of(island.nodes()) {
             let message = format!(

@@ -25,6 +25,8 @@ pub struct PlacesRule {
     pub members: Option<Vec<u32>>,
     /// Order in which they take the nodes of the islands.
     pub order: Order,
+    /// Number of neighbouring nodes whose endpoints come by rail, before those of the next nodes. `None`: all nodes.
+    pub rail_nodes: Option<u32>,
     /// Number of nodes of an island's topology.
     pub island: u32,
 }
@@ -72,14 +74,16 @@ impl Places {
             let last = rule.per_node - 1;
             return refused("endpoints", format!("a node has no endpoint {member}: it has endpoints 0 to {last}"));
         }
-        let count = members.len() as u32;
         let mut table = Table { position: vec![NONE; endpoints as usize], endpoint: Vec::new() };
-        let pairs: Box<dyn Iterator<Item = (u32, u32)>> = match rule.order {
-            Order::ByNode => Box::new((0..rule.nodes * count).map(|at| (at / count, members[(at % count) as usize]))),
-            Order::ByRail => {
-                Box::new((0..rule.nodes * count).map(|at| (at % rule.nodes, members[(at / rule.nodes) as usize])))
-            }
+        // By node, each node comes alone.
+        let together = match rule.order {
+            Order::ByNode => 1,
+            Order::ByRail => rule.rail_nodes.unwrap_or(rule.nodes).clamp(1, rule.nodes),
         };
+        let pairs = (0..rule.nodes).step_by(together as usize).flat_map(|first| {
+            let nodes = first..(first + together).min(rule.nodes);
+            members.iter().flat_map(move |&member| nodes.clone().map(move |node| (node, member)))
+        });
         for (position, (node, member)) in (0..).zip(pairs) {
             let endpoint = node * rule.per_node + member;
             table.position[endpoint as usize] = position;

@@ -19,7 +19,7 @@ fn part(name: &str, shorthand: &str, planes: u32, rule: PlacesRule) -> Part {
 }
 
 fn rule(nodes: u32, per_node: u32, members: Option<Vec<u32>>, order: Order) -> PlacesRule {
-    PlacesRule { nodes, per_node, members, order, island: 1 }
+    PlacesRule { nodes, per_node, members, order, rail_nodes: None, island: 1 }
 }
 
 /// Four nodes of four endpoints: a switch in each node, and two rails on which every second endpoint has a port.
@@ -94,6 +94,21 @@ fn wrong_networks_name_their_key() {
     }
 }
 
+#[test]
+fn interfaces_of_the_nodes_of_a_chassis_are_on_its_switches() {
+    // Four interfaces of 16 nodes on four switches of 16 ports. Would catch rails over all nodes, and a last chassis of
+    // fewer nodes whose endpoints lie beyond its places.
+    let members = [0, 2, 4, 6];
+    let chassis = |nodes| PlacesRule { rail_nodes: Some(16), ..rule(nodes, 8, Some(members.to_vec()), Order::ByRail) };
+    let places = Places::by_rule(&PlacesRule { island: 64, ..chassis(32) }).unwrap();
+    for (node, (number, member)) in (0..32).flat_map(|node| (0..).zip(members).map(move |own| (node, own))) {
+        let expected = (node / 16, NodeId(16 * number + node % 16));
+        assert_eq!(places.place(NodeId(8 * node + member)), Some(expected));
+    }
+    let places = Places::by_rule(&PlacesRule { island: 68, ..chassis(17) }).unwrap();
+    assert_eq!((places.islands(), places.place(NodeId(8 * 16 + 6))), (1, Some((0, NodeId(67)))));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
@@ -104,12 +119,13 @@ proptest! {
         mask in 1_u32..256,
         island in 1_u32..30,
         by_rail: bool,
+        rail_nodes in proptest::option::of(1_u32..25),
     ) {
         // Would catch an endpoint that shares a place, and a place whose endpoint is at another.
         let members: Vec<u32> = (0..per_node).filter(|member| mask >> member & 1 == 1).collect();
         prop_assume!(!members.is_empty());
         let order = if by_rail { Order::ByRail } else { Order::ByNode };
-        let rule = PlacesRule { nodes, per_node, members: Some(members.clone()), order, island };
+        let rule = PlacesRule { nodes, per_node, members: Some(members.clone()), order, rail_nodes, island };
         let places = Places::by_rule(&rule).unwrap();
         prop_assert_eq!(places.ports(), nodes * members.len() as u32);
         let mut seen = std::collections::BTreeSet::new();

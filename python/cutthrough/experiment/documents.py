@@ -19,7 +19,7 @@ import tomli_w
 import cutthrough._core as _core
 from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError
-from cutthrough.reference.keys import machines
+from cutthrough.reference.keys import is_joined, machines
 from cutthrough.sections.base import Section, plain
 
 if TYPE_CHECKING:
@@ -33,8 +33,11 @@ STANDARD_INPUT = Path("-")
 MACHINE = """\
 title = {name}
 machine.name = {name}
-workload = {{ kind = "traffic", load = 0.1 }}
+workload = {workload}
 """
+#: The workloads of a named machine, and of one with several networks, which messages choose.
+TRAFFIC = '{ kind = "traffic", load = 0.1 }'
+ALLREDUCE = '{ program = { kind = "collective", operation = "allreduce", size = "64 KiB" } }'
 #: A path of an experiment file, or its content as nested mappings.
 Source = str | Path | Mapping[str, Any]
 
@@ -78,7 +81,8 @@ def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
     """Reads an experiment file. Overrides are dotted keys with values as TOML (a bare word is a string).
 
     The path `-` is standard input, and paths in it start from the working directory. If there is no such file, a name
-    of the catalogue of machines is the machine under uniform traffic.
+    of the catalogue of machines is the machine under uniform traffic; one of several networks has an all-reduce of all
+    endpoints.
 
     Raises:
         ExperimentError: The file cannot be read, or the experiment is wrong.
@@ -87,7 +91,7 @@ def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
         return _core.Experiment.load(_standard_input(), "standard input", ".", overrides)
     name = str(path)
     if not path.is_file() and name.partition(":")[0] in machines():
-        text = MACHINE.format(name=json.dumps(name))
+        text = MACHINE.format(name=json.dumps(name), workload=ALLREDUCE if is_joined(name) else TRAFFIC)
         return _core.Experiment.load(text, name, ".", overrides)
     return _core.Experiment.read(path, overrides)
 

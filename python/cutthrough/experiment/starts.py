@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough.experiment.documents as experiments
 from cutthrough.arguments.faults import nearest, refuse
-from cutthrough.reference.keys import Section, machines, sections, summary
+from cutthrough.reference.keys import Section, is_joined, machines, sections, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,6 +44,8 @@ node 1 x2
 node 2 x2
 node 3 x2
 """
+#: The program of a machine with several networks, among which messages choose.
+ALLREDUCE = {"kind": "collective", "operation": "allreduce", "size": "64 KiB"}
 LOADS = {"workload.load": [0.1, 0.3, 0.5, 0.7, 0.9]}
 #: Purposes of an experiment: changes to a load-latency curve of a fat-tree, after a title.
 PURPOSES: dict[str, dict[str, Any]] = {
@@ -118,7 +120,7 @@ def _resolved(written: Mapping[str, Any]) -> dict[str, Any]:
     resolved = tomllib.loads(experiment.resolved_point(0, complete=False))
     if stands_in:
         return {**resolved, "topology": written["topology"]}
-    if _is_flat(written):
+    if _is_flat(written) or "network" in resolved:
         return resolved
     return {"routing": {"kind": json.loads(experiment.check(0))["routing"]}, **resolved}
 
@@ -127,6 +129,10 @@ def _experiment(name: str) -> dict[str, Any]:
     """Returns the keys that the file sets."""
     traffic = {"workload": TRAFFIC, "measure": {}, "sweep": LOADS}
     if name.partition(":")[0] in machines():
+        if is_joined(name):
+            ranks = {"kind": "program", "program": ALLREDUCE}
+            title = f"An all-reduce on {name}"
+            return {"title": title, "machine": {"name": name}, "workload": ranks, "measure": {}, "sweep": {}}
         return {"title": f"Uniform traffic on {name}", "machine": {"name": name}, **traffic}
     base = {"title": f"Uniform traffic on a {name}", "link": LINK, **traffic}
     machine = {"topology": _machine("fat-tree" if name in PURPOSES else name)}
@@ -177,7 +183,10 @@ def _tables(written: Mapping[str, Any], resolved: Mapping[str, Any]) -> Iterator
     held_in = dict.fromkeys(section.path for section in sections() if section.path and not section.is_list)
     # The values of a sweep are written last. Users choose the names of a link's classes.
     paths = [path for path in held_in if path != "sweep" and "NAME" not in path]
-    absent = ("router", "routing") if _is_flat(written) else ()
+    absent: tuple[str, ...] = ("router", "routing") if _is_flat(written) else ()
+    if "network" in resolved:
+        # Each network has these sections.
+        absent = ("topology", "link", "routing", "layout")
     for path in paths:
         if path in absent:
             continue

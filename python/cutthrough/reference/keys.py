@@ -23,6 +23,7 @@ __all__ = [
     "catalogue",
     "explain",
     "has",
+    "is_joined",
     "machines",
     "nodes",
     "sections",
@@ -329,6 +330,11 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 def machines() -> dict[str, str]:
     """Returns the file of each machine of the catalogue by its name. Comments name the source of each number."""
     return _files("machines")
+
+
+def is_joined(machine: str) -> bool:
+    """Returns whether a machine of the catalogue, named with or without parameters, has several networks."""
+    return "\n[topology]" not in machines()[machine.partition(":")[0]]
 
 
 def nodes() -> dict[str, str]:

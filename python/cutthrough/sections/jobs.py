@@ -59,6 +59,9 @@ class JoinedNetwork(Section):
         within the node. Default: all (from 0 to 4294967295).""")
     order: Literal["by-node", "by-rail"] | None = key("""Order in which endpoints take the nodes of the topology, island
         by island (default `by-node`).""")
+    rail_nodes: int | None = key("""Number of neighbouring nodes whose endpoints take nodes of the topology by rail,
+        before those of the next nodes, such as the nodes of a chassis. Requires `order = "by-rail"`. Default: all nodes
+        (from 1 to 16777216).""")
     up_to: Size | None = key("""Largest message that takes this network, if a later network joins its ends too. Default:
         no limit.""")
     above: Size | None = key("""Size above which messages take this network, if a later network joins their ends too.

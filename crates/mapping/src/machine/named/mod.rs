@@ -1,6 +1,6 @@
 //! Named machines: the catalogue of machines by name, one file each.
 //!
-//! A file has sections of an experiment file, and beside them
+//! A file has sections of an experiment file (`[topology]`, or `[node]` and `[[network]]`), and beside them
 //!
 //! - `about`: a description, and `assumed`: assumptions for `cutthrough map`, as sentences;
 //! - `cores`: the number of cores of a node, and `used`: the number of first nodes that a job on the machine gets (an
@@ -44,11 +44,17 @@ pub const MACHINES: &Files = files! {
     "":
     "alps",
     "aurora",
+    "aurora-gpus",
     "deepseek",
+    "deepseek-gpus",
+    "dgx-superpod-b200-gpus",
     "dgx-superpod-h100",
+    "dgx-superpod-h100-gpus",
     "edison",
     "frontier",
+    "frontier-gpus",
     "fugaku",
+    "gb200-nvl72",
     "jupiter",
     "leonardo",
     "lumi",
@@ -212,11 +218,19 @@ impl NamedMachine {
         self.sections.to_string()
     }
 
+    /// Returns whether the machine has several networks, and no topology.
+    pub fn is_joined(&self) -> bool {
+        !self.sections.contains_key("topology")
+    }
+
     /// Returns the topology of the machine.
     ///
     /// # Errors
-    /// If the section of the file is wrong, which tests exclude.
+    /// If the machine has several networks. If the section of the file is wrong, which tests exclude.
     pub fn topology(&self) -> Result<NetworkSpec, NameError> {
+        if self.is_joined() {
+            return Err(NameError::new("the machine has several networks, and no topology of one".to_owned(), "", []));
+        }
         let section = self.sections.get("topology").cloned().unwrap_or(Value::Boolean(false));
         section.try_into().map_err(|error| NameError::new(format!("[topology] of the machine: {error}"), "", []))
     }
