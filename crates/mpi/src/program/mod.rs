@@ -36,8 +36,8 @@ pub use sizes::Sizes;
 /// Action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Sends a message. Ends when the message has been handed to the network interface. With rendezvous, ends when the
-    /// receiver has answered.
+    /// Sends a message. Ends when the message has been handed to the network interface. With rendezvous by write, that
+    /// is after the receiver's answer; with rendezvous by read, it ends when the receiver's notice has been read.
     Send {
         /// Destination rank. May be the sending rank.
         to: u32,

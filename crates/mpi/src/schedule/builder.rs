@@ -48,7 +48,8 @@ impl ScheduleBuilder {
     }
 
     /// Adds a send of `bytes` bytes from `rank` to `to` with tag `tag`. It ends when the message has been handed to the
-    /// network interface, whose queue is unlimited. With rendezvous, it ends when the receiver has answered.
+    /// network interface, whose queue is unlimited. With rendezvous by write, that is after the receiver's answer; with
+    /// rendezvous by read, it ends when the receiver's notice has been read.
     pub fn send(&mut self, rank: u32, to: u32, bytes: u64, tag: u32) -> OpId {
         self.add(OpKind::Send, rank, (to, bytes, Some(tag)))
     }
