@@ -188,7 +188,7 @@ impl System {
     fn check_clock(&self) -> Result<(), KeyError> {
         let measure = &self.spec.measure;
         let too_long = |key: &str, time: Time| {
-            let message = format!("{time} is too long: the clock holds a run of {LONGEST_RUN} (92 days)");
+            let message = format!("{time} is too long: at most {LONGEST_RUN} (92 days) are allowed");
             Err(KeyError::new(key, message))
         };
         if let Some(end) = measure.max_time {
@@ -266,7 +266,7 @@ impl System {
             return Ok(());
         }
         let message = "reductions and barriers that begin at a rate are measured as operations (`operation_time_mean_ns`); latencies of messages \
-                       are of traffic, multicasts and programs";
+                       are of all other workloads";
         Err(KeyError::new("measure.messages", message))
     }
 
