@@ -218,6 +218,33 @@ ADAPTERS = [
     _adapter("a3", "S-02", 1, "cn2 mlx5_0"),
     _adapter("b1", "S-01", 65, "Mellanox Technologies Aggregation Node"),
 ]
+#: Two hosts with two interfaces, two leaves and a spine.
+INFRAGRAPH = {
+    "devices": [
+        {"name": "server", "components": [{"name": "nic", "count": 2, "choice": "nic"}], "links": [], "edges": []},
+        {"name": "switch", "components": [{"name": "port", "count": 4, "choice": "port"}], "links": [], "edges": []},
+    ],
+    "links": [{"name": "up", "physical": {"bandwidth": {"choice": "gigabits_per_second", "gigabits_per_second": 100}}}],
+    "instances": [
+        {"name": "server", "device": "server", "count": 2},
+        {"name": "leaf", "device": "switch", "count": 2},
+        {"name": "spine", "device": "switch", "count": 1},
+    ],
+}
+INFRAGRAPH_EDGES: list[dict[str, Any]] = [
+    {
+        "ep1": {"instance": one, "component": from_port},
+        "ep2": {"instance": other, "component": to_port},
+        "scheme": "one2one",
+        "link": "up",
+    }
+    for one, from_port, other, to_port in (
+        ("server[0]", "nic", "leaf[0]", "port[:2]"),
+        ("server[1]", "nic", "leaf[1]", "port[:2]"),
+        ("leaf[0]", "port[3]", "spine", "port[0]"),
+        ("leaf[1]", "port[3]", "spine", "port[1]"),
+    )
+]
 CORE = (
     '<object type="Core" os_index="{0}" cpuset="0x{1:08x}">'
     '<object type="PU" os_index="{0}" cpuset="0x{1:08x}"/></object>\n'
@@ -424,6 +451,13 @@ SAMPLES = [
             SWITCH_2,
             "".join(ADAPTERS),
         ),
+        machine,
+        command=MAP,
+    ),
+    Sample(
+        "infragraph",
+        "f.json",
+        _listed(json.dumps(INFRAGRAPH)[:-1] + ', "edges": [\n', INFRAGRAPH_EDGES, "]}"),
         machine,
         command=MAP,
     ),
@@ -715,7 +749,7 @@ NAMELESS = {
     *("trace-parts", "current", "cray"),
 }
 #: Formats of JSON, in which each key is given twice in turn.
-JSON = {"chakra-json", "pytorch-json", "process-groups", "results"}
+JSON = {"chakra-json", "pytorch-json", "process-groups", "results", "infragraph"}
 HEADING = "algorithm,min_bytes,operation,min_ranks\n"
 #: What a file says once, and the same said twice: keys, attributes, columns, headings, sections.
 TWICE: dict[str, list[tuple[str, str]]] = {

@@ -5,6 +5,7 @@
 mod applications;
 mod forwarding;
 mod graphml;
+mod infragraph;
 mod machines;
 mod metrics;
 mod named;

@@ -8,7 +8,7 @@ use topology::families::file::{FileSpec, FileTopology};
 use topology::{NetworkSpec, Topology, TopologySpec};
 use units::{KeyError, KeyResult, LocatedError, NodeId, input};
 
-use super::importers::{Wiring, cray, graphml, hwloc, ibnetdiscover, slurm, slurm_yaml};
+use super::importers::{Wiring, cray, graphml, hwloc, ibnetdiscover, infragraph, slurm, slurm_yaml};
 use super::{
     Home, MACHINES, Machine, MachineFacts, MachineSpec, NamedMachine, NodeShape, PresetLink, RankOrder, allocation,
 };
@@ -185,7 +185,7 @@ type Importer = fn(&str, (&str, &Path)) -> Result<Found, LocatedError>;
 type Format = (fn(&str) -> bool, Importer);
 
 /// Formats of machines other than edge lists.
-const FORMATS: [Format; 6] = [
+const FORMATS: [Format; 7] = [
     (hwloc::recognize, |text, (name, _)| {
         let shape = hwloc::read(text)?;
         let mut wiring = hwloc::cores_as_nodes(&shape);
@@ -201,6 +201,7 @@ const FORMATS: [Format; 6] = [
     }),
     (cray::recognize, |text, (name, _)| imported(name, &cray::read(text)?)),
     (ibnetdiscover::recognize, |text, (name, _)| imported(name, &ibnetdiscover::read(text)?)),
+    (infragraph::recognize, |text, (name, _)| imported(name, &infragraph::read(text)?)),
     (slurm_yaml::recognize, |text, (name, _)| imported(name, &slurm_yaml::read(text)?)),
     (slurm::recognize, |text, (name, path)| {
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -257,8 +258,8 @@ fn from_file(name: &str, path: &Path) -> Result<Found, LocatedError> {
     }
     let topology: Arc<dyn Topology> = Arc::new(FileTopology::from_text(&text, name).map_err(|error| {
         let message = format!(
-            "{}; known are edge lists, ibnetdiscover's output, Slurm's topology.conf and topology.yaml, a Cray interconnect, \
-             GraphML and hwloc's XML",
+            "{}; known are edge lists, ibnetdiscover's output, InfraGraph, Slurm's topology.conf and topology.yaml, a Cray \
+             interconnect, GraphML and hwloc's XML",
             error.message
         );
         LocatedError::key("machine", message)

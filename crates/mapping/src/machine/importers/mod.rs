@@ -9,6 +9,7 @@ pub(crate) mod graphml;
 pub(crate) mod hostlist;
 pub(crate) mod hwloc;
 pub(crate) mod ibnetdiscover;
+pub(crate) mod infragraph;
 pub(crate) mod slurm;
 pub(crate) mod slurm_yaml;
 mod wiring;

@@ -119,7 +119,7 @@ pub(crate) fn read(text: &str) -> Result<Wiring, LocatedError> {
 
 /// Refuses lists that are nested deeper than in any of these files, in brackets or by indicators in one line (`- - -`):
 /// the time to read them grows with the square of the depth.
-fn check_depth(text: &str) -> Result<(), LocatedError> {
+pub(super) fn check_depth(text: &str) -> Result<(), LocatedError> {
     let mut depth = 0_u32;
     for (number, line) in (1..).zip(text.lines()) {
         let indicators = line.split_whitespace().take_while(|word| matches!(*word, "-" | "?"));

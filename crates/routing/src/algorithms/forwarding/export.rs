@@ -122,7 +122,7 @@ impl Paths<'_> {
     }
 }
 
-/// Returns addresses of a network that has none: the nodes have the LIDs from 1 on, and the routers those that follow.
+/// Returns addresses of a network that has none. The nodes have the first LIDs, from 1 on, and the routers the next.
 fn addresses(topology: &dyn Topology) -> Result<Addresses, KeyError> {
     let (nodes, routers) = (topology.nodes(), topology.routers());
     if u64::from(nodes) + u64::from(routers) > u64::from(MAX_LID) {

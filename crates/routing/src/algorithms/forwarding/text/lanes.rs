@@ -12,8 +12,8 @@ pub(in super::super) type LaneTables = BTreeMap<u64, Maps>;
 /// Reads `opensm-sl2vl.dump`. The tables of adapters are left out.
 ///
 /// # Errors
-/// At a line that is not understood, at a switch or port that the fabric does not have, at a second table or map, and at
-/// the end of a table in which an output port lacks the map of an input port.
+/// At a line that is not understood, at a switch or port that the fabric does not have, at a second table or map, and
+/// at the end of a table in which an output port lacks the map of an input port.
 pub(in super::super) fn lanes(text: &str, known: &Known) -> Result<LaneTables, Fault> {
     let mut reader = Reader { known, tables: LaneTables::new(), here: None };
     let mut last = 1;

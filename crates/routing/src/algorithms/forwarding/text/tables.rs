@@ -42,8 +42,8 @@ const BESIDE: [&str; 4] = ["#", "***", "ibwarn:", "ibdebug:"];
 /// Reads the forwarding tables of switches.
 ///
 /// # Errors
-/// At a line that is not understood, at a switch, LID or port that the fabric does not have, at a second table or entry,
-/// and at the end of a table that is cut off.
+/// At a line that is not understood, at a switch, LID or port that the fabric does not have, at a second table or
+/// entry, and at the end of a table that is cut off.
 pub(in super::super) fn tables(text: &str, known: &Known) -> Result<Tables, Fault> {
     let mut reader = Reader { known, tables: Tables::new(), open: None, ends: BTreeMap::new() };
     let mut lines = 0;
