@@ -3,11 +3,10 @@
 
 use engine::{Owner, Stream};
 use routing::{Choice, Hop, PathOption, Routing};
-use topology::{Endpoint, Topology};
+use topology::{Endpoint, Leg, Topology};
 use units::{ChannelId, Draw, NodeId, PlaneId, VcClass};
 
 use ::network::Feature;
-use ::network::Leg;
 use ::system::Job;
 use ::system::System;
 
@@ -100,7 +99,7 @@ pub(crate) fn follow(
     visit: &mut Visit<'_>,
 ) -> u32 {
     if let Some(ways) = &system.network.ways {
-        let legs = ways.legs(src, dst, system.network.packet.into()).unwrap_or_default();
+        let legs = ways.networks().legs(src, dst, system.network.packet.into()).unwrap_or_default();
         let mut at = src;
         let of_leg = |leg: Leg| {
             let plane = PlaneId(ways.planes(leg.network).start as u8);

@@ -60,6 +60,11 @@ pub struct JoinedNetworkSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 16777216))]
     pub rail_nodes: Option<u32>,
+    /// Cost of a hop of this network in mappings, relative to other networks: hop-bytes and the placements of strategies
+    /// count it for each hop.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub hop_cost: u32,
     /// Largest message that takes this network, if a later network joins its ends too. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to: Option<Bytes>,
@@ -67,6 +72,10 @@ pub struct JoinedNetworkSpec {
     /// sizes do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<Bytes>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// Order in which endpoints take the nodes of a topology.

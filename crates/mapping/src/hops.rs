@@ -5,12 +5,17 @@
 //! the network count too: 2, 4, 6 in a tree by the level of the nearest common switch, and the channels of the minimal
 //! path between routers + 2 in a dragonfly. Hops within a node are 0.
 //!
+//! With several networks, a message's hops are those of each network on its way, as that network counts them, times the
+//! network's cost of a hop: of the first network that joins the ends, or of the legs to relays and from them. Networks
+//! that take messages of some sizes only are refused.
+//!
 //! Places are indices into the machine's allocation. A torus or mesh computes hops from coordinates. Other topologies
 //! use a table of the hops between the routers that have allocated nodes.
 
 use routing::PathLengths;
-use topology::Topology;
+use topology::families::networks::Networks;
 use topology::views::Grid;
+use topology::{NO_PATH, Topology};
 use units::{LocatedError, NodeId, RouterId};
 
 /// Largest size of a table of hops, in bytes. An entry takes one, two or four bytes, by the largest number of hops, for
@@ -20,7 +25,7 @@ const MAX_TABLE_BYTES: usize = 24_000 * 24_000;
 /// Hops between places.
 pub trait Metric: Sync {
     /// Returns the hops from one place to another; 0 to itself. Symmetric, except for dragonflies with several wires
-    /// between groups that are flattened butterflies.
+    /// between groups that are flattened butterflies, and for relays of several networks.
     fn hops(&self, from: u32, to: u32) -> u32;
 
     /// Returns whether two places have equal hops to all others. Tasks on separate nodes can then change places at no
@@ -237,9 +242,14 @@ pub fn with_metric<V: HopsView>(hops: &Hops, view: V) -> V::Output {
 
 /// Hops between any two nodes of a machine, as `Hops` counts them.
 #[derive(Debug)]
-pub struct NodeHops<'a> {
-    topology: &'a dyn Topology,
-    lengths: PathLengths<'a>,
+pub struct NodeHops<'a>(Paths<'a>);
+
+#[derive(Debug)]
+enum Paths<'a> {
+    /// In one network.
+    One(&'a dyn Topology, PathLengths<'a>),
+    /// Over several networks, with the hops in an island of each.
+    Several(&'a Networks, Vec<NodeHops<'a>>),
 }
 
 impl<'a> NodeHops<'a> {
@@ -248,18 +258,64 @@ impl<'a> NodeHops<'a> {
     /// # Errors
     /// If the topology's default routing cannot be built.
     pub fn new(topology: &'a dyn Topology) -> Result<Self, LocatedError> {
-        Ok(Self { topology, lengths: path_lengths(topology)? })
+        if let Some(networks) = several(topology) {
+            let islands = networks.parts().iter().map(|part| Self::new(&*part.island)).collect::<Result<_, _>>()?;
+            return Ok(Self(Paths::Several(networks, islands)));
+        }
+        Ok(Self(Paths::One(topology, path_lengths(topology)?)))
     }
 
-    /// Returns the hops from one node to another.
+    /// Returns the hops from one node to another. `NO_PATH` if several networks do not join them.
     pub fn between(&self, from: NodeId, to: NodeId) -> u32 {
         if from == to {
             return 0;
         }
-        let router = |node| self.topology.attachment(node).0;
-        let ends = grid(self.topology).map_or(2, |_| ends(self.topology));
-        self.lengths.channels(router(from), router(to)) + ends
+        match &self.0 {
+            Paths::One(topology, lengths) => {
+                let router = |node| topology.attachment(node).0;
+                let ends = grid(*topology).map_or(2, |_| ends(*topology));
+                lengths.channels(router(from), router(to)) + ends
+            }
+            Paths::Several(networks, islands) => over_legs(networks, islands, (from, to)).unwrap_or(NO_PATH),
+        }
     }
+}
+
+/// Returns the hops of the legs of a message, weighted by the costs of their networks. `None`: no way leads there.
+fn over_legs(networks: &Networks, islands: &[NodeHops<'_>], (from, to): (NodeId, NodeId)) -> Option<u32> {
+    let (mut at, mut sum) = (from, 0);
+    while at != to {
+        let leg = networks.next(at, to, 0)?;
+        let part = &networks.parts()[leg.network];
+        let own = |node| part.places.place(node).map(|(_, own)| own);
+        sum += part.hop_cost * islands[leg.network].between(own(at)?, own(leg.to)?);
+        at = leg.to;
+    }
+    Some(sum)
+}
+
+/// Returns the hops between places over several networks: a row for each place.
+fn table_over(networks: &Networks, places: &[NodeId]) -> Result<TableHops, LocatedError> {
+    if networks.rule().sizes.iter().any(|sizes| *sizes != (None, None)) {
+        let message =
+            "a mapping has one way for messages of all sizes, and `up_to` or `above` of a network limits them";
+        return Err(LocatedError::key("machine", message));
+    }
+    fits(places.len(), 1)?;
+    let hops = NodeHops::new(networks)?;
+    let row = |&from: &NodeId| {
+        let row: Vec<u32> = places.iter().map(|&to| hops.between(from, to)).collect();
+        match row.iter().zip(places).find(|(hops, _)| **hops == NO_PATH) {
+            Some((_, to)) => {
+                Err(format!("no network joins endpoints {from} and {to}, and no relay; name one in [relay]"))
+            }
+            None => Ok(Cells::of(&row)),
+        }
+    };
+    let rows: Result<Vec<Cells>, String> = workers::map(places, row).into_iter().collect();
+    let rows = rows.map_err(|message| LocatedError::key("machine", message))?;
+    fits(rows.len(), rows.iter().map(Cells::width).max().unwrap_or(1))?;
+    Ok(TableHops { row: (0..places.len() as u32).collect(), rows: places.len(), table: Cells::joined(&rows) })
 }
 
 fn path_lengths(topology: &dyn Topology) -> Result<PathLengths<'_>, LocatedError> {
@@ -291,6 +347,9 @@ impl Hops {
     /// # Errors
     /// If the machine is not a grid, and the table of hops would be larger than `MAX_TABLE_BYTES`.
     pub fn new(topology: &dyn Topology, places: &[NodeId]) -> Result<Self, LocatedError> {
+        if let Some(networks) = several(topology) {
+            return table_over(networks, places).map(Self::Table);
+        }
         let home: Vec<RouterId> = places.iter().map(|&node| topology.attachment(node).0).collect();
         match grid(topology) {
             Some(grid) => {
@@ -304,6 +363,11 @@ impl Hops {
             None => table(topology, &home).map(Self::Table),
         }
     }
+}
+
+/// Returns the networks of a machine that has several.
+pub(crate) fn several(topology: &dyn Topology) -> Option<&Networks> {
+    topology.views().networks.filter(|networks| networks.only().is_none())
 }
 
 fn table(topology: &dyn Topology, home: &[RouterId]) -> Result<TableHops, LocatedError> {

@@ -9,4 +9,5 @@ mod infragraph;
 mod machines;
 mod metrics;
 mod named;
+mod networks;
 mod strategies;

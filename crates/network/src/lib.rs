@@ -22,4 +22,4 @@ pub use packet::PacketModel;
 pub use part::Part;
 pub use samples::{MOST_SAMPLES, Sample, Samples, SourceWaits};
 pub use timeline::Global;
-pub use ways::{Leg, NetworkWays, RelayRule, WayRule};
+pub use ways::{NetworkWays, TransferRule};

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use fabric::catalogue::{Depths, RouterSpec};
 use mpi::program::{FanOut, Programs};
 use topology::families::networks::{Networks, Part};
-use topology::{NetworkSpec, Places, PlacesRule, RouterClasses, Topology, TopologySpec};
+use topology::{NetworkSpec, Places, PlacesRule, RelayRule, RouterClasses, Topology, TopologySpec, WayRule};
 use traffic::Placement;
 use units::{Bytes, KeyError, NodeId, TaskId};
 
 use crate::build_cache::BuildCache;
 use crate::job::JobBuilder;
 use ::experiment::{ExperimentSpec, JoinedNetworkSpec, LinkClassSpec, LinkSpec, RelaySide};
-use ::network::{Network, RelayRule, WayRule};
+use ::network::{Network, TransferRule};
 use host::{RelayParams, StripeOver};
 
 /// Returns the specification of the islands of a network in one plane.
@@ -60,9 +60,11 @@ pub(crate) fn topology(spec: &ExperimentSpec, base: &Path, parts: &BuildCache) -
             return Err(at(KeyError::new("topology", message)));
         }
         let is_undivided = spec.relay.as_ref().is_some_and(|relay| relay.network == own.name);
-        joined.push(Part { name: own.name.clone(), island, planes: own.topology.planes, places, is_undivided });
+        let (name, planes, hop_cost) = (own.name.clone(), own.topology.planes, own.hop_cost);
+        joined.push(Part { name, island, planes, places, is_undivided, hop_cost });
     }
-    Networks::new(joined).map(|networks| Arc::new(networks) as _).map_err(|error| error.under("network"))
+    let networks = Networks::new(joined).map_err(|error| error.under("network"))?;
+    Ok(Arc::new(networks.with_rule(way_rule(spec))))
 }
 
 /// Returns the links of a network.
@@ -205,7 +207,7 @@ fn unjoined(programs: &dyn Programs, placement: &Placement, network: &Network) -
         let (from, mut lost) = (placement.node(TaskId(rank)), None);
         let mut try_all = |to: std::ops::Range<u32>| {
             let nodes = to.map(|rank| placement.node(TaskId(rank)));
-            let is_lost = |to: &NodeId| *to != from && ways.next(from, *to, 0).is_none();
+            let is_lost = |to: &NodeId| *to != from && ways.networks().next(from, *to, 0).is_none();
             lost = lost.or_else(|| nodes.into_iter().find(is_lost));
         };
         match programs.is_called_back() {
@@ -217,18 +219,25 @@ fn unjoined(programs: &dyn Programs, placement: &Placement, network: &Network) -
 }
 
 /// Returns the rule by which messages take networks.
-pub(crate) fn way_rule(spec: &ExperimentSpec) -> WayRule {
+fn way_rule(spec: &ExperimentSpec) -> WayRule {
     let number = |name: &str| spec.networks.iter().position(|own| own.name == name);
-    let relay = spec.relay.as_ref().and_then(|relay| {
-        let at_source = relay.at == RelaySide::Source;
+    let relay = spec.relay.as_ref();
+    let relay = relay.and_then(|relay| {
+        Some(RelayRule { network: number(&relay.network)?, at_source: relay.at == RelaySide::Source })
+    });
+    WayRule { sizes: spec.networks.iter().map(|own| (own.above, own.up_to)).collect(), relay }
+}
+
+/// Returns the rule by which messages are striped over networks, and passed on by relays.
+pub(crate) fn transfer_rule(spec: &ExperimentSpec) -> TransferRule {
+    let relays = spec.relay.as_ref().map_or_else(RelayParams::default, |relay| {
         let [chunk, buffer] = [relay.chunk, relay.buffer].map(|size| size.map(|bytes| bytes.0));
-        Some(RelayRule { network: number(&relay.network)?, at_source, params: RelayParams { chunk, buffer } })
+        RelayParams { chunk, buffer }
     });
     let host = spec.nic.host();
     let planes: u32 = spec.networks.iter().map(|own| own.topology.planes).sum();
     let is_striped = host.rails.as_ref().is_some_and(|rails| rails.stripe_over == StripeOver::AllNetworks);
-    let striped_above = host.rails(planes).stripe_above.filter(|_| is_striped);
-    WayRule { striped_above, sizes: spec.networks.iter().map(|own| (own.above, own.up_to)).collect(), relay }
+    TransferRule { striped_above: host.rails(planes).stripe_above.filter(|_| is_striped), relays }
 }
 
 /// Moves an error at a key of the joint network to the key of `[[network]]`.

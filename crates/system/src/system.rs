@@ -7,7 +7,7 @@ use fabric::catalogue::HeadOfLine;
 use fabric::{FabricSpec, LinkParameters, Plan, ReceiveBufferSpec};
 use mpi::communicator::OffloadLimits;
 use routing::{DependencyCycle, Routing, RoutingContractError};
-use topology::{ChannelClass, Topology};
+use topology::{ChannelClass, Leg, Topology};
 use units::{Bytes, ChannelId, KeyError, KeyResult, NodeId, PlaneId, Time};
 
 use crate::build_cache::BuildCache;
@@ -25,7 +25,7 @@ use crate::shared_interfaces;
 use crate::workloads::RunContext;
 use ::experiment::{ExperimentSpec, WorkloadSpec};
 use ::network::traffic::JobNumbers;
-use ::network::{Feature, Leg, MOST_SAMPLES, Network, NetworkModel, NetworkWays, Packets};
+use ::network::{Feature, MOST_SAMPLES, Network, NetworkModel, NetworkWays, Packets};
 use measure::direct_routing;
 
 /// System built from one point of an experiment. It holds everything but the state of a run.
@@ -133,7 +133,7 @@ impl System {
         .at_key("measure.messages")?;
         let group = crate::groups::params(&spec.in_switch, plan.groups());
         let (features, plan) = (model.features(), Arc::new(plan));
-        let ways = joined.map(|networks| NetworkWays::new(networks, networks::way_rule(written), (&plan, packet)));
+        let ways = joined.map(|networks| NetworkWays::new(networks, networks::transfer_rule(written), (&plan, packet)));
         let ways = ways.map(Arc::new);
         let network = Network { features, topology, routing, direct, plan, packet, group, part: 0, ways };
         let mut first_group = 0;
@@ -324,7 +324,7 @@ impl System {
             for node in (0..nodes).map(NodeId) {
                 for (to, share) in job.workload.demand().unicasts(node, share).by_node(nodes) {
                     let chosen = ways.as_ref().filter(|_| job.workload.programs().is_some() && node != to);
-                    let legs = chosen.and_then(|ways| ways.legs(node, to, (*packet).into()));
+                    let legs = chosen.and_then(|ways| ways.networks().legs(node, to, (*packet).into()));
                     let legs = legs.unwrap_or_else(|| vec![Leg { network: job.part, to }]);
                     let mut at = node;
                     for leg in legs {

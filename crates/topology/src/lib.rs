@@ -13,6 +13,7 @@ mod router_classes;
 mod shorthand;
 mod stream;
 pub mod views;
+mod ways;
 mod wired;
 mod wires;
 
@@ -21,4 +22,5 @@ pub use catalogue::{Family, NetworkSpec, TopologySpec};
 pub use network::{ChannelSource, Channels, Topology, View, Views};
 pub use places::{Order, Places, PlacesRule};
 pub use router_classes::RouterClasses;
+pub use ways::{Leg, RelayRule, WayRule};
 pub use wires::{ChannelClass, Endpoint, MAX_NODES, MAX_PORTS, MAX_ROUTERS, NO_PATH};

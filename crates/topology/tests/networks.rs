@@ -15,7 +15,7 @@ use units::{NodeId, PlaneId, RouterId};
 fn part(name: &str, shorthand: &str, planes: u32, rule: PlacesRule) -> Part {
     let island: Arc<dyn Topology> = shorthand.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
     let places = Places::by_rule(&PlacesRule { island: island.nodes(), ..rule }).unwrap();
-    Part { name: name.into(), island, planes, places, is_undivided: false }
+    Part { name: name.into(), island, planes, places, is_undivided: false, hop_cost: 1 }
 }
 
 fn rule(nodes: u32, per_node: u32, members: Option<Vec<u32>>, order: Order) -> PlacesRule {

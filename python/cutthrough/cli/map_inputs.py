@@ -16,6 +16,7 @@ import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import refuse
 from cutthrough.display.units import counted
 from cutthrough.errors import ExperimentError
+from cutthrough.machines.topology import Topology
 from cutthrough.mapping import Machine, TaskGraph
 from cutthrough.mapping.exports import is_one_host
 
@@ -74,11 +75,13 @@ def machine_of(text: str, **options: Any) -> tuple[Machine, dict[str, Any]]:
     if path.suffix != ".toml" or not path.exists():
         return Machine(text, **options), {}
     experiment = experiments.read_file(path, [])
-    swept = [key for key in _swept(experiment) if key.split(".")[0] in {"topology", *NETWORK}]
+    swept = [key for key in _swept(experiment) if key.split(".")[0] in {"topology", "network", "relay", *NETWORK}]
     if swept:
         message = f"{text} sweeps `{swept[0]}`: a mapping needs one machine"
         raise refuse("machine", message, help="give a file without that sweep")
     sections = tomllib.loads(experiment.resolved_point(0, complete=False))
+    if "network" in sections:
+        return Machine(Topology._of(experiment.topology(0)), **options), {}
     topology = sections["topology"]
     if "path" in topology:
         topology["path"] = str((path.parent / topology["path"]).resolve())

@@ -356,12 +356,11 @@ class Topology(NetworkObject):
         """Returns the whole machine as an edge list, which `[topology] kind = "file"` reads. Nodes keep their numbers.
 
         Raises:
-            ExperimentError: The machine has several planes, which are copies of an edge list and not one.
+            ExperimentError: The machine has several planes, which are copies of an edge list and not one, or networks.
         """
-        if self.planes > 1:
-            message = (
-                f"the machine has {self.planes} planes, and an edge list has one; write that of a machine with one"
-            )
+        if self.kind == "networks" or self.planes > 1:
+            several = "several networks" if self.kind == "networks" else f"{self.planes} planes"
+            message = f"the machine has {several}, and an edge list has one; write that of a machine with one"
             raise refuse("planes", message)
         edges = self.edges()
         once = edges["target"] > edges["source"]

@@ -62,6 +62,8 @@ class JoinedNetwork(Section):
     rail_nodes: int | None = key("""Number of neighbouring nodes whose endpoints take nodes of the topology by rail,
         before those of the next nodes, such as the nodes of a chassis. Requires `order = "by-rail"`. Default: all nodes
         (from 1 to 16777216).""")
+    hop_cost: int | None = key("""Cost of a hop of this network in mappings, relative to other networks: hop-bytes and
+        the placements of strategies count it for each hop (from 1 to 1000; default 1).""")
     up_to: Size | None = key("""Largest message that takes this network, if a later network joins its ends too. Default:
         no limit.""")
     above: Size | None = key("""Size above which messages take this network, if a later network joins their ends too.

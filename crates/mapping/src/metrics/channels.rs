@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use routing::RoutingSpec;
+use routing::{Demand, RoutingSpec};
 use tasks::TaskGraph;
+use topology::families::networks::Networks;
 use topology::{ChannelSource, Channels, Endpoint, Topology};
 use units::{ChannelId, NodeId, PortId, RouterId};
 
 use super::messages::each_message;
+use crate::hops::several;
 use crate::{GridHops, Hops, Machine, Mapping, MappingError};
 
 /// Bytes over every channel in a step of the application.
@@ -48,11 +50,11 @@ impl ChannelUse {
 /// If the topology's default routing cannot be built or analysed.
 pub fn channel_use(graph: &TaskGraph, machine: &Machine, mapping: &Mapping) -> Result<ChannelUse, MappingError> {
     let flows = flows(graph, machine, mapping);
-    let bytes = match machine.hops() {
-        Hops::Grid(_) => walk(machine, &flows),
-        Hops::Table(_) => analyse(machine, &flows)?,
+    let bytes = match (several(&**machine.topology()), machine.hops()) {
+        (Some(networks), _) => over_networks(machine, networks, &flows)?,
+        (None, Hops::Grid(_)) => over_planes(&**machine.topology(), walk(machine, &flows)),
+        (None, Hops::Table(_)) => over_planes(&**machine.topology(), analyse(machine, &flows)?),
     };
-    let bytes = over_planes(&**machine.topology(), bytes);
     Ok(summarize(&**machine.topology(), bytes))
 }
 
@@ -122,6 +124,35 @@ fn analyse(machine: &Machine, flows: &[Vec<(u32, f64)>]) -> Result<Vec<f64>, Map
     };
     let loads = routing::channel_loads(topology, &*routing, &traffic).map_err(|error| unfit(error.to_string()))?;
     Ok(loads.load)
+}
+
+/// Returns the load of every channel of several networks: of each, that of the legs of flows, evenly over its planes.
+fn over_networks(machine: &Machine, networks: &Networks, flows: &[Vec<(u32, f64)>]) -> Result<Vec<f64>, MappingError> {
+    let unfit = |message: String| MappingError::unfit("machine", message);
+    let mut demands = vec![BTreeMap::<NodeId, BTreeMap<NodeId, f64>>::new(); networks.parts().len()];
+    for (&from, row) in machine.nodes().iter().zip(flows) {
+        for &(to, bytes) in row {
+            let (mut at, to) = (from, machine.nodes()[to as usize]);
+            for leg in networks.legs(from, to, 0).unwrap_or_default() {
+                *demands[leg.network].entry(at).or_default().entry(leg.to).or_default() += bytes;
+                at = leg.to;
+            }
+        }
+    }
+    let topology = &**machine.topology();
+    let mut load = vec![0.0; Channels::new(topology).count() as usize];
+    for (number, (part, demands)) in networks.parts().iter().zip(&demands).enumerate() {
+        let routing = RoutingSpec::default_for(&*part.island).for_paths().build(&*part.island);
+        let routing = routing.map_err(|error| unfit(error.to_string()))?;
+        let row = |node: NodeId| {
+            let sent = demands.get(&node).into_iter().flatten();
+            Demand { everyone: 0.0, besides: sent.map(|(&to, &bytes)| (to, bytes / f64::from(part.planes))).collect() }
+        };
+        let own = routing::network_loads(topology, (number, &*routing), &row, &|_| true);
+        let own = own.map_err(|error| unfit(error.to_string()))?;
+        load.iter_mut().zip(own.load).for_each(|(sum, own)| *sum += own);
+    }
+    Ok(load)
 }
 
 /// Follows every flow along the dimensions in ascending order.

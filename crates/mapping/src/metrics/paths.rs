@@ -5,6 +5,7 @@ use topology::Channels;
 use units::NodeId;
 
 use super::channels::Walker;
+use crate::hops::several;
 use crate::{GridHops, Machine, MappingError, TableHops};
 
 /// Largest number of steps of the paths between all pairs of routers that are followed: a second or two.
@@ -76,12 +77,15 @@ impl Paths for TablePaths {
 }
 
 impl TablePaths {
-    /// Creates the paths of a machine. None if there are more than can be followed or kept.
+    /// Creates the paths of a machine. None if there are more than can be followed or kept, or several networks.
     ///
     /// # Errors
     /// If the topology's default routing cannot be built, or breaks its contract.
     pub(crate) fn new(machine: &Machine, table: &TableHops) -> Result<Option<Self>, MappingError> {
         let topology = &**machine.topology();
+        if several(topology).is_some() {
+            return Ok(None);
+        }
         let unfit = |message: String| MappingError::unfit("machine", message);
         let spec = RoutingSpec::default_for(topology).for_paths();
         let routing = spec.build(topology).map_err(|error| unfit(error.to_string()))?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mapping::{MachineSource, RankOrder};
+use mapping::{MachineSource, NamedMachine, RankOrder};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -63,6 +63,18 @@ impl Machine {
         base_dir: PathBuf,
     ) -> PyResult<Self> {
         let source = source(machine, cores, rank_order, allocation, node)?;
+        let is_joined = NamedMachine::find(machine).is_ok_and(|named| named.is_joined());
+        if is_joined && !base_dir.join(machine).is_file() {
+            return Self::of_topology(
+                py,
+                &Topology::joined(py, machine)?,
+                machine,
+                cores,
+                rank_order,
+                allocation,
+                node,
+            );
+        }
         let read = interruptible(py, move || source.read(&base_dir))?;
         read.map(|inner| Self { inner }).map_err(|error| wrong_input(&error))
     }

@@ -13,6 +13,7 @@ use units::{KeyError, NodeId, PlaneId, PortId, RouterId};
 use crate::disjoint_sets::DisjointSets;
 use crate::network::{Topology, Views};
 use crate::places::Places;
+use crate::ways::WayRule;
 use crate::wires::{ChannelClass, Endpoint, MAX_ALL_PORTS, MAX_ROUTERS, NO_PATH};
 
 /// Maximum number of planes of a network.
@@ -34,12 +35,15 @@ pub struct Part {
     pub places: Places,
     /// Whether an island belongs to one partition of a run, because nodes in it pass messages on for one another.
     pub is_undivided: bool,
+    /// Cost of a hop in mappings.
+    pub hop_cost: u32,
 }
 
 /// Several networks, or several planes of one. Clones share the topologies of the islands.
 #[derive(Clone, Debug)]
 pub struct Networks {
     parts: Arc<[Part]>,
+    rule: WayRule,
     /// First class of channels of each part.
     classes: Vec<u8>,
     names: Vec<String>,
@@ -68,7 +72,7 @@ impl Networks {
     /// large together.
     pub fn of_planes(plane: Arc<dyn Topology>, planes: u32) -> Result<Self, KeyError> {
         let places = Places::all(plane.nodes());
-        Self::new(vec![Part { name: String::new(), island: plane, planes, places, is_undivided: false }])
+        Self::new(vec![Part { name: String::new(), island: plane, planes, places, is_undivided: false, hop_cost: 1 }])
     }
 
     /// Joins networks, each with some of the same endpoints. Fails at `planes` if a network's number of planes is not in
@@ -106,7 +110,18 @@ impl Networks {
             ));
         }
         let (classes, names) = class_names(&parts)?;
-        Ok(Self { parts: parts.into(), classes, names, part_of, first, nodes })
+        Ok(Self { parts: parts.into(), rule: WayRule::default(), classes, names, part_of, first, nodes })
+    }
+
+    /// Sets the rule by which messages take networks. Default: the first that joins their ends, and no relays.
+    #[must_use]
+    pub fn with_rule(self, rule: WayRule) -> Self {
+        Self { rule, ..self }
+    }
+
+    /// Returns the rule by which messages take networks.
+    pub fn rule(&self) -> &WayRule {
+        &self.rule
     }
 
     /// Returns the networks.
