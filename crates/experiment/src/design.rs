@@ -14,11 +14,14 @@ const LENGTHS: &str = "requires layout: the lengths of cables tell copper from o
 #[schemars(extend("x-example" = "[layout]\nrouters_per_rack = 8\nracks_per_row = 16"))]
 pub struct LayoutSpec {
     /// Number of routers of a rack. Routers fill racks in the order of the topology's locality: routers with much
-    /// traffic between them are neighbours, and so are the copies of a router in all planes.
+    /// traffic between them are neighbours, and so are the copies of a router in all planes. With several networks,
+    /// the routers of an island are in the rack of its endpoints if these have one rack, such as NVSwitches; others fill
+    /// racks after those of nodes, network by network.
     #[schemars(range(min = 1))]
     pub routers_per_rack: u32,
     /// Number of nodes of a rack. The nodes of a rack of routers fill racks that stand after it. Default: a node is in
-    /// the rack of its router (of the first plane).
+    /// the rack of its router (of the first plane). Several networks require it: it counts nodes with all their
+    /// endpoints, and nodes fill racks in the order of their numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub nodes_per_rack: Option<u32>,

@@ -136,8 +136,9 @@ impl ExperimentSpec {
         if !self.networks.is_empty() && !self.topology.is_unwritten() {
             return Some(("topology".into(), "[topology] excludes [[network]]: each network has a topology".into()));
         }
-        if !self.networks.is_empty() && self.layout.is_some() {
-            let message = "[layout] excludes [[network]]: it places the routers of one network in racks";
+        if !self.networks.is_empty() && self.layout.is_some_and(|layout| layout.nodes_per_rack.is_none()) {
+            let message =
+                "[layout] needs `nodes_per_rack` with [[network]]: racks have whole nodes with their endpoints";
             return Some(("layout".into(), message.into()));
         }
         jobs::contradiction(&self.jobs)

@@ -26,6 +26,7 @@ pub fn completed(experiment: &Experiment, point: &Point) -> Completed {
         return Completed { spec, keys };
     };
     if !spec.networks.is_empty() {
+        keys.extend(system::complete_delays(&mut spec, &*topology).unwrap_or_default());
         complete_networks(&mut spec, &mut keys, &*topology);
         return Completed { spec, keys };
     }

@@ -81,7 +81,7 @@ pub fn with_delays<'a>(
         return Err(refused("and this network has no cables whose lengths give it"));
     }
     let names = topology.class_names();
-    let floor = Floor::new(topology, layout);
+    let floor = Floor::new(topology, layout, spec.node.endpoints.unwrap_or(1));
     // Sum of lengths in millimetres, and number of cables.
     let mut sums = vec![(0_u128, 0_u128); names.len()];
     each_cable(topology, Some(&floor), &mut |(one, other), length| {

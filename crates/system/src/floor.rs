@@ -2,7 +2,8 @@
 
 use ::experiment::LayoutSpec;
 use topology::Topology;
-use units::{Length, NodeId, RouterId};
+use topology::families::networks::Networks;
+use units::{Length, NodeId, PlaneId, RouterId};
 
 /// Racks of routers and nodes. Rack r is number `r mod racks_per_row` of row `r / racks_per_row`.
 #[derive(Debug)]
@@ -16,8 +17,11 @@ pub struct Floor {
 
 impl Floor {
     /// Puts routers into racks in the order of locality, then of numbers. Racks of nodes follow the rack of their
-    /// routers.
-    pub fn new(topology: &dyn Topology, layout: LayoutSpec) -> Self {
+    /// routers. With several networks, `per_node` is the number of endpoints of a node.
+    pub fn new(topology: &dyn Topology, layout: LayoutSpec, per_node: u32) -> Self {
+        if let Some(networks) = topology.views().networks.filter(|networks| networks.only().is_none()) {
+            return Self::of_networks(networks, layout, per_node);
+        }
         let mut order: Vec<RouterId> = (0..topology.routers()).map(RouterId).collect();
         order.sort_by_key(|&router| (topology.locality(router), router));
         let mut places = vec![0_u32; order.len()];
@@ -42,6 +46,39 @@ impl Floor {
             let (own, later) = rest.split_at(count);
             rest = later;
             floor.fill(routers, own);
+        }
+        floor
+    }
+
+    /// Puts nodes into racks in the order of their numbers. Routers of islands within a rack are in this rack. Others fill
+    /// racks after those of nodes, network by network, and island by island in the order of locality.
+    fn of_networks(networks: &Networks, layout: LayoutSpec, per_node: u32) -> Self {
+        let endpoints = per_node.max(1) * layout.nodes_per_rack.unwrap_or(1);
+        let nodes = (0..networks.nodes()).map(|node| node / endpoints).collect();
+        let racks = networks.nodes().div_ceil(endpoints);
+        let mut floor = Self { layout, routers: vec![0; networks.routers() as usize], nodes, racks };
+        for (number, part) in networks.parts().iter().enumerate() {
+            let mut outside = Vec::new();
+            let first = networks.first_plane(number).0;
+            for island in 0..part.places.islands() {
+                let own = (0..part.places.island_nodes()).filter_map(|own| part.places.node(island, NodeId(own)));
+                let mut racks = own.map(|node| floor.of_node(node));
+                let rack = racks.next().filter(|&rack| racks.all(|other| other == rack));
+                for (router, plane) in
+                    (0..part.island.routers()).flat_map(|own| (0..part.planes).map(move |p| (own, p)))
+                {
+                    let joint = networks.first_router(PlaneId(first + plane as u8), island) + router;
+                    match rack {
+                        Some(rack) => floor.routers[joint as usize] = rack,
+                        None => outside.push((island, part.island.locality(RouterId(router)), router, plane, joint)),
+                    }
+                }
+            }
+            outside.sort_unstable();
+            for filled in outside.chunks(layout.routers_per_rack as usize) {
+                filled.iter().for_each(|&(.., joint)| floor.routers[joint as usize] = floor.racks);
+                floor.racks += 1;
+            }
         }
         floor
     }

@@ -28,6 +28,7 @@ pub use clock::Stopwatch;
 pub use floor::Floor;
 pub use job::Job;
 pub use memory::of_network as memory_of_network;
+pub use networks::complete_delays;
 pub use ports::connected_ports;
 pub use progress::{Phase, Progress};
 pub use proofs::Proofs;

@@ -76,6 +76,7 @@ fn link_of<'a>(spec: &'a ExperimentSpec, own: &'a JoinedNetworkSpec) -> Result<&
     };
     match (link.bandwidth.0, link.delay) {
         (0, _) => missing("link"),
+        (_, None) if spec.layout.is_some() => Ok(link),
         (_, None) if link.classes.values().any(|class| class.delay.is_none()) || link.classes.is_empty() => {
             missing("link.delay")
         }
@@ -103,12 +104,15 @@ pub(crate) fn lowered(spec: &ExperimentSpec, networks: &Networks) -> Result<Expe
             return Err(KeyError::new(format!("network.{}.link.{class}", own.name), message));
         }
         for name in names {
-            let (bandwidth, delay) = link.of_class(name);
-            let class = LinkClassSpec { bandwidth: Some(bandwidth), delay: Some(delay) };
+            let delay = link.classes.get(name).and_then(|class| class.delay).or(link.delay);
+            let class = LinkClassSpec { bandwidth: Some(link.of_class(name).0), delay };
             made.link.classes.insert(format!("{}.{name}", own.name), class);
         }
         made.link.bandwidth = made.link.bandwidth.max(link.of_class("injection").0);
         made.link.delay = made.link.delay.max(Some(link.of_class("injection").1));
+    }
+    if made.link.classes.values().any(|class| class.delay.is_none()) {
+        made.link.delay = None;
     }
     let common = |own: &JoinedNetworkSpec| router_of(spec, own).without_class_keys();
     if let Some(first) = spec.networks.first() {
@@ -142,8 +146,9 @@ pub(crate) fn write_routers(
             let message = format!("the topology has no class of routers `{class}`");
             return Err(KeyError::new(format!("network.{}.router.{class}", own.name), message));
         }
-        if let (Some(packet), Ok(link)) = (packet, link_of(spec, own)) {
-            let links: Vec<_> = part.island.class_names().into_iter().map(|class| link.parameters(class)).collect();
+        if let Some(packet) = packet {
+            let joint = |class: &str| made.link.parameters(&format!("{}.{class}", own.name));
+            let links: Vec<_> = part.island.class_names().into_iter().map(joint).collect();
             router.complete(&links, packet, &*part.island);
         }
         let all = [String::new()];
@@ -159,6 +164,30 @@ pub(crate) fn write_routers(
         }
     }
     Ok(())
+}
+
+/// Writes the delays of channels that follow from lengths of cables into the networks of a point. Returns the paths of
+/// their keys.
+///
+/// # Errors
+/// If a network has no links.
+pub fn complete_delays(spec: &mut ExperimentSpec, topology: &dyn Topology) -> Result<Vec<String>, KeyError> {
+    let Some(networks) = topology.views().networks else { return Ok(Vec::new()) };
+    let lowered = lowered(spec, networks)?;
+    let own = crate::cables::with_delays(&lowered, (topology, &*crate::model::of(spec)))?;
+    let common = spec.link.clone();
+    for network in &mut spec.networks {
+        let mut of_network =
+            own.of_lengths.iter().filter_map(|class| class.strip_prefix(&format!("{}.", network.name)));
+        let Some(first) = of_network.next() else { continue };
+        let link = network.link.get_or_insert_with(|| common.clone());
+        for class in std::iter::once(first).chain(of_network) {
+            let delay = own.spec.link.classes.get(&format!("{}.{class}", network.name)).and_then(|own| own.delay);
+            link.classes.entry(class.to_owned()).or_default().delay = delay;
+        }
+    }
+    let path = |class: &String| class.split_once('.').map(|(name, class)| format!("network.{name}.link.{class}.delay"));
+    Ok(own.of_lengths.iter().filter_map(path).collect())
 }
 
 /// Returns the number of the network that a job uses if its messages do not choose networks: the first that joins all

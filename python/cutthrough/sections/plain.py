@@ -360,10 +360,14 @@ class Layout(Section):
     """Floor plan: racks in rows, and the routers and nodes in each rack. The lengths of cables follow from it."""
 
     routers_per_rack: int | None = key("""Number of routers of a rack. Routers fill racks in the order of the topology's
-        locality: routers with much traffic between them are neighbours, and so are the copies of a router in all planes
-        (from 1 to 4294967295; required, or swept).""")
+        locality: routers with much traffic between them are neighbours, and so are the copies of a router in all
+        planes. With several networks, the routers of an island are in the rack of its endpoints if these have one rack,
+        such as NVSwitches; others fill racks after those of nodes, network by network (from 1 to 4294967295; required,
+        or swept).""")
     nodes_per_rack: int | None = key("""Number of nodes of a rack. The nodes of a rack of routers fill racks that stand
-        after it. Default: a node is in the rack of its router (of the first plane) (from 1 to 4294967295).""")
+        after it. Default: a node is in the rack of its router (of the first plane). Several networks require it: it
+        counts nodes with all their endpoints, and nodes fill racks in the order of their numbers (from 1 to
+        4294967295).""")
     racks_per_row: int | None = key("Number of racks of a row (from 1 to 4294967295; required, or swept).")
     rack_width: Length | None = key("""Distance between two neighbouring racks of a row, centre to centre (from 1 mm to
         1 km; default `60 cm`).""")

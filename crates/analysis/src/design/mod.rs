@@ -139,7 +139,8 @@ fn metres(millimetres: u128) -> f64 {
 /// Returns the parts of a system's network, and their cost. `bound` is the offered load at which the network saturates.
 pub(crate) fn of(system: &System, bound: f64) -> Design {
     let topology = &*system.network.topology;
-    let floor = system.spec.layout.map(|layout| Floor::new(topology, layout));
+    let per_node = system.spec.node.endpoints.unwrap_or(1);
+    let floor = system.spec.layout.map(|layout| Floor::new(topology, layout, per_node));
     let by_class = cables(system, floor.as_ref());
     let total = by_class.values().copied().fold(Kinds::default(), Kinds::and);
     let lengths = |kinds: &Kinds| floor.as_ref().map(|_| kinds.lengths());

@@ -228,3 +228,60 @@ fn prices_of_cables_need_a_layout() {
     }
     assert!((design(RING, "[cost.switch]\nprice = 7").cost.unwrap().price - 28.0).abs() < 1e-9);
 }
+
+#[test]
+fn racks_of_several_networks_have_whole_nodes() {
+    // Racks 0 and 1 have two nodes of two endpoints each, and their switches; rack 2 has the switch of the rail. Cables
+    // inside a node are 1 m, and those of the rail 4 m from rack 0 and 3 m from rack 1. By hand: copper of 8 x 1 m and
+    // 4 x 3 m, and four optical cables; five switches, 16 interfaces. Would catch racks of endpoints, a switch of a node
+    // in another rack, and a network that costs nothing.
+    let text = |layout: &str, delay: &str| {
+        format!(
+            r#"
+            node = {{ endpoints = 2, count = 4 }}
+            layout = {{ routers_per_rack = 1, racks_per_row = 4, rack_width = "1 m"{layout} }}
+            workload = {{ kind = "traffic", load = 0.1 }}
+            [cost]
+            copper = {{ price_per_metre = 10 }}
+            optical = {{ price_per_end = 7 }}
+            switch.price = 100
+            interface.price = 3
+            [[network]]
+            name = "rail"
+            topology = "single-switch:8"
+            link = {{ bandwidth = "400 Gb/s"{delay} }}
+            [[network]]
+            name = "inside"
+            topology = "single-switch:2"
+            link = {{ bandwidth = "800 Gb/s", ejection = {{ delay = "7 ns" }} }}
+            "#
+        )
+    };
+    let system = build(&text(", nodes_per_rack = 2", "")).unwrap_or_else(|error| panic!("{error}"));
+    let found = analyze(&system).unwrap().design;
+    assert_eq!((found.switches, found.interfaces, found.racks), (5, 16, Some(3)));
+    let length = |own: &sim::CableCount| own.lengths.map(|lengths| (lengths.length_m, lengths.optical));
+    let lengths: Vec<_> = found.cables_by_class.iter().map(|own| (&*own.class, own.cables, length(own))).collect();
+    let rail = ("rail.injection/rail.ejection", 8, Some((28.0, 4)));
+    assert_eq!(lengths, [rail, ("inside.injection/inside.ejection", 8, Some((8.0, 0)))]);
+    assert_eq!(found.cost.map(|cost| cost.price), Some(10.0 * 20.0 + 7.0 * 8.0 + 100.0 * 5.0 + 3.0 * 16.0));
+    // Delays are those of the mean cable, 3.5 m and 1 m, where the file has none.
+    let delay = |system: &sim::System, name: &str| {
+        let names = system.network.topology.class_names();
+        let class = names.iter().position(|own| *own == name).unwrap();
+        system.picoseconds(system.network.plan.link_delay(topology::ChannelClass(class as u8)))
+    };
+    let classes = ["rail.injection", "rail.ejection", "inside.injection", "inside.ejection"];
+    assert_eq!(classes.map(|class| delay(&system, class)), [18_000, 18_000, 5_000, 7_000]);
+    let given = build(&text(", nodes_per_rack = 2", r#", delay = "30 ns""#)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(classes.map(|class| delay(&given, class)), [30_000, 30_000, 5_000, 7_000]);
+    // The resolved experiment has these delays, and buffers that follow from them.
+    let experiment = sim::Experiment::load(&text(", nodes_per_rack = 2", ""), "test", std::path::Path::new("."), &[]);
+    let experiment = experiment.unwrap();
+    let resolved = sim::completed(&experiment, &experiment.points()[0]);
+    assert!(resolved.keys.contains(&"network.rail.link.injection.delay".to_owned()), "{:?}", resolved.keys);
+    let again = build(&resolved.spec.to_toml()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(classes.map(|class| delay(&again, class)), [18_000, 18_000, 5_000, 7_000]);
+    let error = build(&text("", "")).err().unwrap();
+    assert!(error.key == "layout" && error.message.contains("`nodes_per_rack`"), "{error}");
+}
