@@ -8,8 +8,8 @@
 //! its injection link carries, since permutations are the corners of that set (Birkhoff).
 //!
 //! Nodes that the routing treats alike are one side of a transportation problem with their number as amount. One
-//! channel of each orbit of `Routing::symmetry` is searched. Channels are searched in the order of an upper bound, the
-//! sum over all destinations of the largest share from any source, until the bound of the next is below the best.
+//! channel of each orbit of `Routing::symmetry` is searched. Channels are searched in the order of an upper bound
+//! ([`survey`]), until the bound of the next is below the best.
 //!
 //! Nodes that the matching of the worst channel leaves free are matched by the next worst channels in turn, as far as
 //! all shares fit in memory, and else in order. Loads of other channels can only approach that of the worst.
@@ -21,6 +21,7 @@
 
 mod columns;
 mod pairs;
+mod survey;
 mod transportation;
 
 use std::cmp::Reverse;
@@ -28,7 +29,7 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use topology::Topology;
-use units::{ChannelId, NodeId};
+use units::{ChannelId, NodeId, RouterId};
 
 use crate::islands::Island;
 use crate::loads::{RelativeCapacity, Report, Targets};
@@ -36,12 +37,16 @@ use crate::walk::{RoutingContractError, Sources, Wiring};
 use crate::{Routing, Symmetry};
 use columns::{Columns, OUT};
 use pairs::{Flows, Matching, Pairs};
-use transportation::{Cell, UNIT};
+use survey::{Classes, Survey};
+use transportation::{Cell, UNIT, units};
 
-/// Largest number of shares that are held at a time: 128 MiB.
-const HELD: u64 = 1 << 23;
+/// Largest number of shares that are held at a time: 256 MiB.
+const HELD: u64 = 1 << 24;
 
-/// Largest number of shares of all channels that are searched: 64 passes over all flows.
+/// Largest number of shares of all channels for which all nodes are matched by channels.
+const SPREAD: u64 = 1 << 23;
+
+/// Largest number of shares of all channels that are searched: 32 passes over all flows.
 const SEARCHED: u64 = 1 << 29;
 
 /// Pieces into which the destinations are divided.
@@ -111,7 +116,9 @@ pub fn worst_permutation(
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     channel: ChannelId,
-    /// Number of flows that cross it, between groups of nodes.
+    /// Number of flows that cross it, between groups of nodes, by the piece of the destinations.
+    by_piece: [u32; PIECES],
+    /// Their sum.
     shares: u64,
     /// Number of channels that it represents.
     copies: u64,
@@ -120,6 +127,7 @@ struct Candidate {
 }
 
 struct Search<'a> {
+    topology: &'a dyn Topology,
     routing: &'a dyn Routing,
     wiring: Wiring,
     sources: Sources,
@@ -133,11 +141,12 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(
-        (topology, routing): (&dyn Topology, &'a dyn Routing),
+        (topology, routing): (&'a dyn Topology, &'a dyn Routing),
         nodes: Option<&[NodeId]>,
         report: &'a Report<'a>,
     ) -> Self {
         Self {
+            topology,
             routing,
             wiring: Wiring::new(topology),
             sources: Sources::of(topology, routing, nodes),
@@ -161,7 +170,7 @@ impl<'a> Search<'a> {
         };
         pairs.add(&worst.flows);
         let all: u64 = candidates.iter().map(|candidate| candidate.shares * candidate.copies).sum();
-        if all <= HELD {
+        if all <= SPREAD {
             self.spread(&mut pairs, capacity)?;
         }
         self.go_on(1.0)?;
@@ -172,19 +181,23 @@ impl<'a> Search<'a> {
     /// Returns the channels to search, those with the highest bounds first.
     fn survey(&self, capacity: &RelativeCapacity<'_>) -> Result<Vec<Candidate>, RoutingContractError> {
         let chosen = self.representatives();
-        let places = self.places(chosen.iter().map(|&(channel, _)| channel));
-        let make = || Survey {
-            counts: &self.targets.counts,
-            shares: vec![0; chosen.len()],
-            sums: vec![0.0; chosen.len()],
-            largest: vec![0.0; chosen.len()],
-            touched: Vec::new(),
-        };
+        let places = self.places(chosen.iter().map(|&(_, channel, _)| channel));
+        let ends: Vec<(RouterId, ChannelId)> = chosen.iter().map(|&(router, channel, _)| (router, channel)).collect();
+        let classes = Classes::new(self.topology, (&self.wiring, &ends), (&self.sources, &self.targets));
+        let make = |_| Survey::new(&self.targets.counts, classes.as_ref(), chosen.len());
         let found = self.follow(&places, (0.0, SURVEY), &make)?;
-        let candidate = |(place, &(channel, copies)): (usize, &(ChannelId, u64))| {
-            let shares = found.iter().map(|piece| piece.shares[place]).sum();
-            let sum: f64 = found.iter().map(|piece| piece.sums[place]).sum();
-            Candidate { channel, shares, copies, bound: sum / capacity(channel) }
+        let bounds = classes.as_ref().map(|classes| classes.bounds(&self.sources.counts()));
+        let candidate = |(place, &(_, channel, copies)): (usize, &(RouterId, ChannelId, u64))| {
+            let by_piece = std::array::from_fn(|piece| found[piece].shares[place]);
+            let sum = found.iter().map(|piece| piece.sums[place]).sum::<u64>() as f64 / UNIT;
+            let bound = bounds.as_ref().map_or(sum, |bounds| bounds[place].min(sum)) / capacity(channel);
+            Candidate {
+                channel,
+                by_piece,
+                shares: by_piece.iter().map(|&shares| u64::from(shares)).sum(),
+                copies,
+                bound,
+            }
         };
         let mut candidates: Vec<Candidate> = chosen.iter().enumerate().map(candidate).collect();
         candidates.retain(|candidate| candidate.shares > 0);
@@ -192,16 +205,17 @@ impl<'a> Search<'a> {
         Ok(candidates)
     }
 
-    /// Returns one channel of each orbit with the number of channels in the orbit. Without symmetry, returns all.
-    fn representatives(&self) -> Vec<(ChannelId, u64)> {
+    /// Returns one channel of each orbit, after its router, with the number of channels in the orbit. Without symmetry,
+    /// returns all.
+    fn representatives(&self) -> Vec<(RouterId, ChannelId, u64)> {
         let Some(Symmetry { orbit, .. }) = self.routing.symmetry().filter(|_| self.is_whole) else {
-            return self.wiring.between_routers().map(|(.., channel)| (channel, 1)).collect();
+            return self.wiring.between_routers().map(|(router, _, channel)| (router, channel, 1)).collect();
         };
-        let mut orbits: Vec<Option<(ChannelId, u64)>> = Vec::new();
+        let mut orbits: Vec<Option<(RouterId, ChannelId, u64)>> = Vec::new();
         for (router, port, channel) in self.wiring.between_routers() {
             let number = orbit(router, port) as usize;
             orbits.resize(orbits.len().max(number + 1), None);
-            orbits[number].get_or_insert((channel, 0)).1 += 1;
+            orbits[number].get_or_insert((router, channel, 0)).2 += 1;
         }
         orbits.into_iter().flatten().collect()
     }
@@ -223,15 +237,16 @@ impl<'a> Search<'a> {
             });
             let (block, later) = rest.split_at(fits.count().max(1));
             let channels: Vec<ChannelId> = block.iter().map(|candidate| candidate.channel).collect();
-            let cells = self.collect(&channels, (part(rest.len()), part(rest.len() - block.len() / 2)))?;
-            for (at, (candidate, cells)) in block.iter().zip(&cells).enumerate() {
+            let known = |piece: usize, place: usize| block[place].by_piece[piece] as usize;
+            let cells = self.collect(&channels, &known, (part(rest.len()), part(rest.len() - block.len() / 2)))?;
+            for (at, candidate) in block.iter().enumerate() {
                 let bar = best.as_ref().map_or(0.0, |best| best.utilisation * (1.0 + EQUAL));
                 if candidate.bound <= bar {
                     return Ok(best);
                 }
                 let done = part(later.len() + (block.len() - at).div_ceil(2));
                 let goes_on = || (self.report)(done);
-                let found = pairs.matching((candidate.channel, cells), capacity, bar, &goes_on);
+                let found = pairs.matching((candidate.channel, &cells.of(at)), capacity, bar, &goes_on);
                 best = found.or(best);
                 self.go_on(done)?;
             }
@@ -244,7 +259,7 @@ impl<'a> Search<'a> {
     /// above its bandwidth.
     fn spread(&self, pairs: &mut Pairs, capacity: &RelativeCapacity<'_>) -> Result<(), RoutingContractError> {
         let channels: Vec<ChannelId> = self.wiring.between_routers().map(|(.., channel)| channel).collect();
-        let cells = self.collect(&channels, (FOUND, COLLECTED))?;
+        let cells = self.collect(&channels, &|_, _| 0, (FOUND, COLLECTED))?;
         // A channel's largest load only falls as nodes are matched: the load of an earlier round is an upper bound, and a
         // channel is the worst if it stays on top with the load of this round.
         let mut heap: BinaryHeap<(u64, u32, Reverse<usize>)> =
@@ -258,7 +273,7 @@ impl<'a> Search<'a> {
             }
             let done = COLLECTED + (1.0 - COLLECTED) * pairs.matched();
             let goes_on = || (self.report)(done);
-            let found = pairs.matching((channels[place], &cells[place]), capacity, 1.0 + EQUAL, &goes_on);
+            let found = pairs.matching((channels[place], &cells.of(place)), capacity, 1.0 + EQUAL, &goes_on);
             self.go_on(done)?;
             if let Some(found) = found {
                 heap.push(((found.utilisation * UNIT) as u64, round, Reverse(place)));
@@ -268,15 +283,17 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Returns the shares of all flows that cross each of some channels.
-    fn collect(&self, channels: &[ChannelId], span: (f64, f64)) -> Result<Vec<Vec<Cell>>, RoutingContractError> {
+    /// Returns the shares of all flows that cross each of some channels. `known` is their number, by piece and place, as
+    /// far as it is known.
+    fn collect(
+        &self,
+        channels: &[ChannelId],
+        known: &(dyn Fn(usize, usize) -> usize + Sync),
+        span: (f64, f64),
+    ) -> Result<Collection, RoutingContractError> {
         let places = self.places(channels.iter().copied());
-        let pieces = self.follow(&places, span, &Collection::default)?;
-        let mut cells = vec![Vec::new(); channels.len()];
-        for piece in pieces {
-            piece.0.into_iter().for_each(|(place, cell)| cells[place as usize].push(cell));
-        }
-        Ok(cells)
+        let make = |piece| Piece((0..channels.len()).map(|place| Vec::with_capacity(known(piece, place))).collect());
+        Ok(Collection(self.follow(&places, span, &make)?))
     }
 
     /// Returns, by channel, its place in a list.
@@ -286,18 +303,18 @@ impl<'a> Search<'a> {
         places
     }
 
-    /// Follows the packets for all destinations, in fixed pieces, each with a visitor made by `make`. Reports progress
-    /// from one part to another.
+    /// Follows the packets for all destinations, in fixed pieces, each with a visitor made by `make` from the piece's
+    /// number. Reports progress from one part to another.
     fn follow<V: Visitor>(
         &self,
         places: &[u32],
         (from, until): (f64, f64),
-        make: &(dyn Fn() -> V + Sync),
+        make: &(dyn Fn(usize) -> V + Sync),
     ) -> Result<Vec<V>, RoutingContractError> {
         let (all, done) = (self.targets.nodes.len(), AtomicUsize::new(0));
         let length = all.div_ceil(PIECES).max(1);
         let piece = |piece: usize| {
-            let mut visitor = make();
+            let mut visitor = make(piece);
             let mut columns = Columns::new(&self.wiring, self.routing, &self.sources, places);
             for target in (piece * length..all).take(length) {
                 columns.follow(self.targets.nodes[target], &mut |group, row| visitor.row(target, group, row))?;
@@ -324,45 +341,23 @@ trait Visitor: Send {
     fn end(&mut self, _target: usize) {}
 }
 
-/// Number of flows across each channel, and bounds on the loads of permutations.
-struct Survey<'a> {
-    /// By target, its number of nodes.
-    counts: &'a [u32],
-    shares: Vec<u64>,
-    sums: Vec<f64>,
-    /// Largest share of a flow to the current target.
-    largest: Vec<f64>,
-    /// Channels that are crossed by a flow to the current target.
-    touched: Vec<u32>,
-}
+/// Shares of the flows to one piece of the destinations, by the places of channels.
+struct Piece(Vec<Vec<Cell>>);
 
-impl Visitor for Survey<'_> {
-    fn row(&mut self, _target: usize, _group: usize, row: &[(u32, f64)]) {
-        for &(place, share) in row {
-            self.shares[place as usize] += 1;
-            let largest = &mut self.largest[place as usize];
-            if *largest == 0.0 {
-                self.touched.push(place);
-            }
-            *largest = largest.max(share);
-        }
-    }
-
-    fn end(&mut self, target: usize) {
-        let count = f64::from(self.counts[target]);
-        for place in self.touched.drain(..) {
-            self.sums[place as usize] += count * std::mem::take(&mut self.largest[place as usize]);
-        }
-    }
-}
-
-/// Shares by the places of channels.
-#[derive(Default)]
-struct Collection(Vec<(u32, Cell)>);
-
-impl Visitor for Collection {
+impl Visitor for Piece {
     fn row(&mut self, target: usize, group: usize, row: &[(u32, f64)]) {
-        let cell = |&(place, share): &(u32, f64)| (place, Cell { from: group as u32, to: target as u32, share });
-        self.0.extend(row.iter().map(cell));
+        for &(place, share) in row {
+            self.0[place as usize].push(Cell { from: group as u32, to: target as u32, share: units(share) });
+        }
+    }
+}
+
+/// Shares of all flows, by piece of the destinations.
+struct Collection(Vec<Piece>);
+
+impl Collection {
+    /// Returns the shares of flows that cross the channel at a place.
+    fn of(&self, place: usize) -> Vec<Cell> {
+        self.0.iter().flat_map(|piece| &piece.0[place]).copied().collect()
     }
 }

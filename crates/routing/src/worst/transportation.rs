@@ -19,12 +19,17 @@ pub(super) const UNIT: f64 = (1_u64 << 40) as f64;
 const FAR: i64 = i64::MAX;
 const NONE: u32 = u32::MAX;
 
-/// Share of the flow from a source to a destination that crosses a channel.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Share of the flow from a source to a destination that crosses a channel, in units of `UNIT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub from: u32,
     pub to: u32,
-    pub share: f64,
+    pub share: u64,
+}
+
+/// Returns a share in units of `UNIT`.
+pub(super) fn units(share: f64) -> u64 {
+    (share * UNIT).round() as u64
 }
 
 /// Edge from a source to a destination, with the amount that it carries.
@@ -110,7 +115,7 @@ impl Transportation {
         let edge = |cell: &Cell| Edge {
             source: sources.names.partition_point(|&other| other < cell.from) as u32,
             sink: sinks.names.partition_point(|&other| other < cell.to) as u32,
-            weight: (cell.share * UNIT).round() as i64,
+            weight: cell.share as i64,
             flow: 0,
         };
         let edges: Vec<Edge> = cells.iter().map(edge).collect();
