@@ -27,13 +27,23 @@ pub enum PointError {
     Run(RunError),
 }
 
-/// Builds a point's system.
-fn build(experiment: &Experiment, point: &Point) -> Result<System, ExperimentError> {
-    let (parts, base) = (experiment.parts(), experiment.base_dir());
+/// Builds a point's system. Reports progress, and stops with an error if `progress` is cancelled.
+fn build(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<System, ExperimentError> {
+    let mut parts = experiment.parts().clone();
+    parts.progress = progress.clone();
+    let base = experiment.base_dir();
     if let Ok(topology) = parts.topology(&point.spec, base) {
         experiment.check_classes(point, &*topology)?;
     }
-    System::build_from(&point.spec, base, parts).map_err(|error| located(experiment, point, &error))
+    System::build_from(&point.spec, base, &parts).map_err(|error| located(experiment, point, &error))
+}
+
+/// Builds the system of a point that is run or checked. A cancelled build is no error of the experiment.
+fn build_for_run(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<System, PointError> {
+    build(experiment, point, progress).map_err(|error| match progress.is_cancelled() {
+        true => PointError::Run(RunError::Cancelled),
+        false => error.into(),
+    })
 }
 
 fn located(experiment: &Experiment, point: &Point, error: &KeyError) -> ExperimentError {
@@ -53,7 +63,7 @@ fn ended(experiment: &Experiment, point: &Point, error: RunError) -> PointError 
 /// # Errors
 /// If the experiment is invalid (with file, line and key), or if the check is cancelled.
 pub fn validate_point(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<(), PointError> {
-    let system = build(experiment, point)?;
+    let system = build_for_run(experiment, point, progress)?;
     let proven = experiment.proofs().refuse_deadlock(&system, progress);
     proven.map_err(|error| ended(experiment, point, error))
 }
@@ -63,7 +73,7 @@ pub fn validate_point(experiment: &Experiment, point: &Point, progress: &Progres
 /// # Errors
 /// If the experiment is invalid (with file, line and key), or if the check is cancelled.
 pub fn check_point(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<Check, PointError> {
-    let system = build(experiment, point)?;
+    let system = build_for_run(experiment, point, progress)?;
     let cycle = experiment.proofs().dependency_cycle(&system, progress);
     let cycle = cycle.ok_or(PointError::Run(RunError::Cancelled))?;
     let described = cycle.and_then(|cycle| analysis::describe(&system, cycle));
@@ -75,7 +85,7 @@ pub fn check_point(experiment: &Experiment, point: &Point, progress: &Progress) 
 /// # Errors
 /// If the experiment is invalid, if its workload has no ranks or is called back, or if it has several jobs.
 pub fn program_of(experiment: &Experiment, point: &Point) -> Result<(Arc<dyn Programs>, Vec<u32>), ExperimentError> {
-    let system = build(experiment, point)?;
+    let system = build(experiment, point, &Progress::new())?;
     let refused = |key: &str, message: &str| experiment.error_in(point, key, message);
     let [job] = &system.jobs[..] else {
         return Err(refused("job", "there are several jobs: what ranks send is asked of one program"));
@@ -94,7 +104,7 @@ pub fn program_of(experiment: &Experiment, point: &Point) -> Result<(Arc<dyn Pro
 /// # Errors
 /// If the experiment is invalid (with file, line and key).
 pub fn analyze_point(experiment: &Experiment, point: &Point, progress: &Progress) -> Result<Analysis, ExperimentError> {
-    let system = build(experiment, point)?;
+    let system = build(experiment, point, progress)?;
     analysis::analyze_with(&system, progress).map_err(|error| located(experiment, point, &error))
 }
 
@@ -108,7 +118,7 @@ pub fn worst_case_of_point(
     point: &Point,
     progress: &Progress,
 ) -> Result<WorstCase, ExperimentError> {
-    let system = build(experiment, point)?;
+    let system = build(experiment, point, progress)?;
     analysis::worst_case(&system, progress).map_err(|error| located(experiment, point, &error))
 }
 
@@ -119,9 +129,9 @@ pub fn worst_case_of_point(
 pub fn forwarding_files_of_point(
     experiment: &Experiment,
     point: &Point,
-    _: &Progress,
+    progress: &Progress,
 ) -> Result<ForwardingFiles, ExperimentError> {
-    let system = build(experiment, point)?;
+    let system = build(experiment, point, progress)?;
     analysis::forwarding_files(&system).map_err(|error| located(experiment, point, &error))
 }
 
@@ -136,7 +146,7 @@ pub fn effective_bisection_of_point(
     progress: &Progress,
     pairings: u32,
 ) -> Result<EffectiveBisection, ExperimentError> {
-    let system = build(experiment, point)?;
+    let system = build(experiment, point, progress)?;
     analysis::effective_bisection(&system, pairings, progress).map_err(|error| located(experiment, point, &error))
 }
 
@@ -146,7 +156,7 @@ pub fn effective_bisection_of_point(
 /// # Errors
 /// If the experiment is invalid (with file, line and key).
 pub fn job_loads_of_point(experiment: &Experiment, point: &Point) -> Result<Vec<Vec<f64>>, ExperimentError> {
-    let system = build(experiment, point)?;
+    let system = build(experiment, point, &Progress::new())?;
     analysis::job_loads(&system).map_err(|error| located(experiment, point, &error))
 }
 
@@ -155,7 +165,7 @@ pub fn job_loads_of_point(experiment: &Experiment, point: &Point) -> Result<Vec<
 /// # Errors
 /// If the experiment is invalid (with file, line and key), if the run deadlocks, or if it is cancelled.
 pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -> Result<PointResult, PointError> {
-    let system = build(experiment, point)?;
+    let system = build_for_run(experiment, point, &options.progress)?;
     options.progress.set(Phase::Setup, 0.0);
     let proven = experiment.proofs().refuse_deadlock(&system, &options.progress);
     let mut result = proven.and_then(|()| match point.spec.measure.search {

@@ -15,6 +15,7 @@ use units::{KeyError, KeyResult, NodeId};
 
 use crate::capacity::Capacities;
 use crate::networks;
+use crate::progress::Progress;
 use ::experiment::{ExperimentSpec, JoinedNetworkSpec};
 use ::network::{Feature, NetworkModel};
 
@@ -33,6 +34,8 @@ pub struct BuildCache {
     worst: Arc<Cache<Among, Arc<[NodeId]>>>,
     /// Programs that `ProgramSpec::CalledBack` names.
     pub programs: Arc<GivenPrograms>,
+    /// Progress of the build, which may cancel it.
+    pub progress: Progress,
 }
 
 /// Topology, and the routing on it if the experiment sets one.

@@ -190,6 +190,10 @@ pub fn complete_delays(spec: &mut ExperimentSpec, topology: &dyn Topology) -> Re
     Ok(own.of_lengths.iter().filter_map(path).collect())
 }
 
+/// Reason why a job whose messages do not choose networks is refused.
+pub(crate) const NOT_JOINED: &str = "no network joins all endpoints of this traffic, which takes one network: place it \
+                                     on endpoints of one island, or let ranks send (kind = \"program\")";
+
 /// Returns the number of the network that a job uses if its messages do not choose networks: the first that joins all
 /// of its endpoints. Ranks choose a network for each message, and this is one of them.
 ///
@@ -207,9 +211,7 @@ pub(crate) fn of_job(spec: &ExperimentSpec, network: &Network, job: &JobBuilder)
     }
     let key = if job.name.is_empty() { "network".to_owned() } else { format!("job.{}.placement", job.name) };
     if job.workload.programs().is_none() {
-        let message = "no network joins all endpoints of this traffic, which takes one network: place it on endpoints of \
-                       one island, or let ranks send (kind = \"program\")";
-        return Err(KeyError::new(key, message));
+        return Err(KeyError::new(key, NOT_JOINED));
     }
     match job.workload.programs().and_then(|programs| unjoined(&**programs, placement, network)) {
         None => Ok(0),

@@ -38,6 +38,9 @@ impl Phase {
     }
 }
 
+/// Part of the progress that the building of a system takes.
+const BUILD: f64 = 0.1;
+
 #[derive(Debug, Default)]
 struct Shared {
     cancelled: AtomicBool,
@@ -82,6 +85,11 @@ impl Progress {
     pub fn begin_run(&self, run: u32, runs: u32) {
         self.0.run.store(run, Ordering::Relaxed);
         self.0.to_come.store(runs.saturating_sub(run + 1), Ordering::Relaxed);
+    }
+
+    /// Records the finished share of a search that the building of a system needs. Returns whether to continue.
+    pub fn built(&self, part: f64) -> bool {
+        self.analyzed(part * BUILD)
     }
 
     /// Records the finished share of an analysis. Returns whether to continue.

@@ -96,6 +96,18 @@ fn its_bound_is_that_of_the_worst_permutation() {
 }
 
 #[test]
+fn a_slim_fly_is_loaded_as_by_its_published_pattern() {
+    // Two pairs of routers share a wire, which all flows of both cross. Would catch a permutation that loads less.
+    for (q, nodes) in [(3, 2), (4, 3), (5, 3)] {
+        let own = system(
+            &format!(r#"kind = "slim-fly", q = {q}, nodes_per_router = {nodes}"#),
+            &format!("{LINK}\n{WORKLOAD}"),
+        );
+        assert!((bound(&own) * 2.0 * f64::from(nodes) - 1.0).abs() < 1e-9, "q {q}: {}", bound(&own));
+    }
+}
+
+#[test]
 fn no_permutation_is_worse() {
     // Would catch a node of another job in the permutation, and one of the machine's worst that is cut to the job.
     let slow = r#"link = { bandwidth = "10 Gb/s", delay = "20 ns", slow = { bandwidth = "7 Gb/s" } }"#;
@@ -118,6 +130,31 @@ fn no_permutation_is_worse() {
         // The last node that is left sends to itself.
         let is_own = targets.iter().all(|to| nodes.contains(to));
         assert!(is_own && targets.len() + 1 >= nodes.len(), "{topology}: {targets:?}");
+    }
+}
+
+#[test]
+fn of_several_networks_it_loads_the_one_that_joins_its_nodes() {
+    // Would catch a search in the network of neighbours, numbers of nodes of the island that are taken for endpoints, and
+    // bandwidths of another network's classes.
+    let slow = r#"{ bandwidth = "10 Gb/s", delay = "20 ns", local = { bandwidth = "3 Gb/s" } }"#;
+    let both = |order: &str, jobs: &str| {
+        let text = format!(
+            "{PATHS}\n{jobs}\n[node]\nendpoints = 2\ncount = 18\n[[network]]\nname = \"near\"\n\
+             topology = \"single-switch:2\"\nlink = {{ bandwidth = \"90 Gb/s\", delay = \"20 ns\" }}\n\
+             [[network]]\nname = \"far\"\ntopology = {{ {SLIM_FLY} }}\nlink = {slow}\norder = \"{order}\""
+        );
+        build_by_default(&text).unwrap()
+    };
+    let one = |jobs: &str| system(SLIM_FLY, &format!("link = {slow}\n{jobs}"));
+    assert_eq!(partners(&both("by-node", WORKLOAD), 0), partners(&one(WORKLOAD), 0));
+    let job = |nodes: &str| format!("[[job]]\nname = \"own\"\nnodes = \"{nodes}\"\n{WORKLOAD}");
+    assert_eq!(partners(&both("by-node", &job("9,0,1,4,7")), 0), partners(&one(&job("9,0,1,4,7")), 0));
+    // By rail, endpoint 2n + e is node 18e + n.
+    let (renamed, whole) = (partners(&both("by-rail", WORKLOAD), 0), partners(&one(WORKLOAD), 0));
+    let own = |node: NodeId| NodeId(18 * (node.0 % 2) + node.0 / 2);
+    for endpoint in (0..36).map(NodeId) {
+        assert_eq!(own(renamed[endpoint.index()]), whole[own(endpoint).index()]);
     }
 }
 

@@ -10,13 +10,15 @@ use std::sync::Arc;
 
 use routing::algorithms::shortest_path::{ShortestPathSpec, TieRule, VcRule};
 use routing::{RoutingSpec, worst_permutation};
-use topology::{ChannelSource, Channels};
+use topology::families::networks::{Networks, Part};
+use topology::{ChannelClass, ChannelSource, Channels, Topology};
 use traffic::Placement;
 use traffic::patterns::adversarial::KIND;
 use units::{Bytes, KeyError, NodeId, TaskId, counted};
 
 use super::build_context::BuildContext;
 use crate::capacity::Capacities;
+use crate::networks::NOT_JOINED;
 use ::network::Feature;
 
 /// Largest number of nodes among which the worst permutation is searched.
@@ -57,9 +59,6 @@ pub(super) fn targets(
 /// Returns, by node, the partner in the worst permutation of some nodes.
 fn search(nodes: Vec<NodeId>, packet: u32, context: &BuildContext<'_>) -> Result<Arc<[NodeId]>, KeyError> {
     let topology = &**context.topology;
-    if topology.views().networks.is_some_and(|networks| networks.only().is_none()) {
-        return Err(refused(format!("`{KIND}` is of one network: take another pattern, such as `shift`")));
-    }
     if nodes.len() > MOST_NODES {
         let message = format!(
             "`{KIND}` is the worst permutation here, which is searched among up to {MOST_NODES} nodes, and this job has {}: try \
@@ -69,20 +68,58 @@ fn search(nodes: Vec<NodeId>, packet: u32, context: &BuildContext<'_>) -> Result
         return Err(refused(message));
     }
     let capacities = Capacities::new(context.link, topology, Bytes(u64::from(packet)));
+    if let Some(networks) = topology.views().networks.filter(|networks| networks.only().is_none()) {
+        return within_network(&nodes, networks, &capacities, context);
+    }
     let some = Some(nodes).filter(|nodes| nodes.len() < topology.nodes() as usize);
     let key = (context.network.clone(), capacities, some);
     context.parts.worst(&key, || {
         let (_, capacities, nodes) = &key;
-        let paths = ShortestPathSpec { ties: TieRule::Random, vc_rule: VcRule::Single };
-        let routing = RoutingSpec::ShortestPath(paths).build(topology).map_err(|error| refused(error.message))?;
-        let channels = Channels::new(topology);
-        let capacity = |channel| match channels.source(channel) {
-            ChannelSource::Router(router, port) => capacities.of_class(topology.class(router, port)),
-            ChannelSource::Node(..) => 1.0,
-        };
-        let found = worst_permutation(topology, &*routing, nodes.as_deref(), &capacity, &|_| true);
-        Ok(found.map_err(|error| refused(error.to_string()))?.to.into())
+        Ok(worst((topology, nodes.as_deref()), &|class| capacities.of_class(class), context)?.into())
     })
+}
+
+/// Returns, by node, the partner in the worst permutation of nodes on an island of the first network that joins them.
+/// Planes of the network are equal.
+fn within_network(
+    nodes: &[NodeId],
+    networks: &Networks,
+    capacities: &Capacities,
+    context: &BuildContext<'_>,
+) -> Result<Arc<[NodeId]>, KeyError> {
+    let joins = |part: &Part| nodes.iter().all(|&node| part.places.joins(nodes[0], node));
+    let Some(number) = networks.parts().iter().position(joins) else {
+        return Err(refused(NOT_JOINED.to_owned()));
+    };
+    let part = &networks.parts()[number];
+    let own: Vec<NodeId> = nodes.iter().filter_map(|&node| Some(part.places.place(node)?.1)).collect();
+    let first = networks.first_class(number).0;
+    let capacity = |class: ChannelClass| capacities.of_class(ChannelClass(first + class.0));
+    let found = worst((&*part.island, Some(&own)), &capacity, context)?;
+    let mut to: Vec<NodeId> = (0..context.topology.nodes()).map(NodeId).collect();
+    let node_of = |wanted: NodeId| own.iter().position(|&own| own == wanted).map(|at| nodes[at]);
+    for (&node, own) in nodes.iter().zip(&own) {
+        to[node.index()] = node_of(found[own.index()]).unwrap_or(node);
+    }
+    Ok(to.into())
+}
+
+/// Returns, by node, the partner in the worst permutation of some nodes of a topology. `None`: of all nodes.
+fn worst(
+    (topology, nodes): (&dyn Topology, Option<&[NodeId]>),
+    capacity: &dyn Fn(ChannelClass) -> f64,
+    context: &BuildContext<'_>,
+) -> Result<Vec<NodeId>, KeyError> {
+    let paths = ShortestPathSpec { ties: TieRule::Random, vc_rule: VcRule::Single };
+    let routing = RoutingSpec::ShortestPath(paths).build(topology).map_err(|error| refused(error.message))?;
+    let channels = Channels::new(topology);
+    let of_channel = |channel| match channels.source(channel) {
+        ChannelSource::Router(router, port) => capacity(topology.class(router, port)),
+        ChannelSource::Node(..) => 1.0,
+    };
+    let report = |part| context.parts.progress.built(part);
+    let found = worst_permutation(topology, &*routing, nodes, &of_channel, &report);
+    Ok(found.map_err(|error| refused(error.to_string()))?.to)
 }
 
 fn refused(message: String) -> KeyError {

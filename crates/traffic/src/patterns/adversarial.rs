@@ -6,9 +6,11 @@
 //! direction, a router's tasks send to random tasks of the router of the tornado pattern.
 //!
 //! Networks without a published pattern have the permutation of nodes that loads a channel most on shortest paths
-//! (`Shape::worst`), and so have jobs on some of a machine's nodes. For Slim Fly, Besta and Hoefler (SC 2014) overload
-//! a wire by nodes whose only shortest path crosses it, but do not say which node sends to which; the worst permutation
-//! does that too.
+//! (`Shape::worst`), and so have jobs on some of a machine's nodes. Slim Fly is one of them: studies (Besta and
+//! Hoefler, SC 2014; the simulator CODES) pair routers at distance 2 so that two pairs share the wire in the middle,
+//! which 2p flows cross, with p nodes on each router, and choose the pairs themselves. The worst permutation puts as
+//! many flows on its fullest wire: with diameter 2, flows across a wire start at its first router or end at its
+//! second.
 
 use std::sync::Arc;
 
