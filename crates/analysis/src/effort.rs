@@ -378,11 +378,11 @@ fn group_hops(system: &System, job: &Job) -> f64 {
         let (members, between) = (trees.members(tree).len() as f64, f64::from(trees.switches(tree) - 1));
         let (up, down) = (members + 2.0 * between, members + between);
         let packets = GroupPackets::of(call, &groups[place], (system.network.packet, &system.network.group));
-        let GroupPackets { copied, for_all, for_one, acknowledgements } = packets;
-        let [copied, for_all, for_one, acknowledgements] =
-            [copied, for_all, for_one, acknowledgements].map(|n| n as f64);
+        let GroupPackets { copied, for_all, for_one, by_owners, acknowledgements } = packets;
+        let [copied, for_all, for_one, owned, acknowledgements] =
+            [copied, for_all, for_one, by_owners, acknowledgements].map(|n| n as f64);
         let copies = (copied + acknowledgements) * (down - 1.0);
-        hops += often * count as f64 * (copies + for_all * (up + down) + for_one * up);
+        hops += often * count as f64 * (copies + for_all * (up + down) + for_one * up + owned * (up + down));
     });
     hops
 }

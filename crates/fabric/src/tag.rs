@@ -27,7 +27,7 @@ pub enum TreeStage {
     Flooding,
     /// Multicast on its way up to the top switch.
     Upward,
-    /// Packet on its way down to the members. It does not return to the member that sent it.
+    /// Packet on its way down to the members.
     Downward,
     /// Packet on its way to the combine units of the next switch.
     Combining,
@@ -36,7 +36,15 @@ pub enum TreeStage {
 impl GroupTag {
     /// Tag of a place without such a packet.
     pub const NONE: Self = Self {
-        of: TreePacket { tree: 0, segment: 0, work: TreeWork::Multicast, contributions: 0, value: 0, element: 0 },
+        of: TreePacket {
+            tree: 0,
+            segment: 0,
+            work: TreeWork::Multicast,
+            owners: false,
+            contributions: 0,
+            value: 0,
+            element: 0,
+        },
         from: NodeId(0),
         stage: TreeStage::Downward,
         unit: 0,

@@ -27,7 +27,7 @@ impl Target {
 
 /// Tag of a packet that follows a tree ("hardware-collectives", section 2.1). Multicasts and reductions use the same
 /// tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TreePacket {
     /// Number of the tree.
     pub tree: u32,
@@ -35,6 +35,9 @@ pub struct TreePacket {
     pub segment: u32,
     /// Operation on the packet.
     pub work: TreeWork,
+    /// Whether the packet crosses the link of its owner too: the sender of a multicast gets a copy, and the member that
+    /// alone gets a result contributes to it.
+    pub owners: bool,
     /// Number of members that have contributed to the packet. 1 when a member sends it.
     pub contributions: u32,
     /// Stand-in for the content: the sum of the members' contributions, modulo 2^64.
@@ -46,11 +49,12 @@ pub struct TreePacket {
 /// Operation of routers on a packet that follows a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TreeWork {
-    /// Copy the packet to all members but the sender.
+    /// Copy the packet to all members. The sender gets none, unless `TreePacket::owners`.
     Multicast,
     /// Combine the packet with the packets of all other members. The result goes to all members.
     CombineForAll,
-    /// Combine the packet with the packets of all members but one. The result goes to that one.
+    /// Combine the packet with the packets of all members but one, for that one. With `TreePacket::owners`, that one
+    /// contributes too.
     CombineFor(NodeId),
 }
 

@@ -4,7 +4,7 @@
 use routing::RouteState;
 use units::{NodeId, PlaneId};
 
-use crate::target::{Member, Target, TreePacket, TreeWork};
+use crate::target::{Member, Target, TreePacket};
 
 /// Next packet that a source wants to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,20 +56,10 @@ pub enum TrafficEvent {
         node: NodeId,
         /// Identifier of the packet in its traffic. For a combined packet, the least of its contributions' identifiers.
         flow_id: u32,
-        /// Tree that the packet followed.
-        tree: u32,
-        /// Segment of the tree's operations that the packet belongs to.
-        segment: u32,
-        /// Operation that has been carried out on the packet.
-        work: TreeWork,
+        /// Tag of the packet on its tree.
+        of: TreePacket,
         /// Size of the packet in bytes.
         bytes: u32,
-        /// Number of members that have contributed to the packet.
-        contributions: u32,
-        /// Sum of the members' contributions, modulo 2^64.
-        value: u64,
-        /// Combined element of the contributions, if elements are carried.
-        element: u64,
         /// Mark that the traffic gave the packet. 0 for a combined packet.
         mark: u32,
     },

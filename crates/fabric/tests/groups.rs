@@ -32,15 +32,21 @@ struct Operations {
 }
 
 impl Operations {
+    /// Returns whether packets of a segment cross the link of their owner too.
+    fn owners(&self, group: u32, segment: u32) -> bool {
+        Stream::new(12, Owner::Node(group * 1000 + segment)).below(2) == 1
+    }
+
     /// Returns the operation of a group in a segment: the work of its senders, and the senders.
     fn work(&self, group: u32, segment: u32) -> (TreeWork, Vec<u32>) {
-        let members = &self.groups[group as usize];
+        let (members, owners) = (&self.groups[group as usize], self.owners(group, segment));
         let mut stream = Stream::new(11, Owner::Node(group * 1000 + segment));
         let one = members[stream.below(members.len() as u32) as usize];
         match stream.below(3) {
             0 => (TreeWork::Multicast, vec![one]),
             1 if members.len() > 1 && !self.answered => {
-                (TreeWork::CombineFor(NodeId(one)), members.iter().copied().filter(|&member| member != one).collect())
+                let senders = members.iter().copied().filter(|&member| owners || member != one);
+                (TreeWork::CombineFor(NodeId(one)), senders.collect())
             }
             _ => (TreeWork::CombineForAll, members.clone()),
         }
@@ -50,7 +56,10 @@ impl Operations {
     fn receivers(&self, group: u32, segment: u32) -> Vec<u32> {
         let members = self.groups[group as usize].clone();
         match self.work(group, segment) {
-            (TreeWork::Multicast, from) => members.into_iter().filter(|&member| member != from[0]).collect(),
+            (TreeWork::Multicast, from) => {
+                let owners = self.owners(group, segment);
+                members.into_iter().filter(|&member| owners || member != from[0]).collect()
+            }
             (TreeWork::CombineFor(node), _) => vec![node.0],
             (TreeWork::CombineForAll, _) => members,
         }
@@ -125,7 +134,8 @@ impl Members {
                 }
                 if from.contains(&nodes[node]) {
                     let value = value(nodes[node], segment);
-                    return Some(TreePacket { tree: place.group, segment, work, contributions: 1, value, element: 0 });
+                    let (tree, owners) = (place.group, operations.owners(place.group, segment));
+                    return Some(TreePacket { tree, segment, work, owners, contributions: 1, value, element: 0 });
                 }
             }
         }
@@ -151,9 +161,8 @@ impl Traffic for Members {
     }
 
     fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
-        let TrafficEvent::Collected { node, tree, segment, contributions, value, mark, .. } = what else {
-            panic!("{what:?}")
-        };
+        let TrafficEvent::Collected { node, of, mark, .. } = what else { panic!("{what:?}") };
+        let TreePacket { tree, segment, contributions, value, .. } = of;
         let (work, _) = self.operations.work(tree, segment);
         assert_eq!(mark, if work == TreeWork::Multicast { 7 } else { 0 });
         self.log.lock().unwrap().push((now, node.0, tree, segment, contributions, value));

@@ -237,14 +237,16 @@ impl Outgoing {
 /// Operation on a packet of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupWork {
-    /// Copy to all other members.
+    /// Copy to all members, or to all others.
     Multicast,
     /// Copy to all other members, as an acknowledgement of results to contributors (`segment` is the last
     /// acknowledged).
     Acknowledge,
     /// Combine with all other members' segments of this number. The result goes to all.
     CombineForAll,
-    /// Combine with the segments of all members but one. The result goes to the node of that member.
+    /// Copy to all members a result that the sender has got, which acknowledges its segment.
+    Return,
+    /// Combine with the segments of all members but one, unless that one contributes too. The result goes to its node.
     CombineFor {
         /// Node of the member that gets the result.
         node: u32,
@@ -260,6 +262,9 @@ pub struct GroupPacket {
     pub segment: u32,
     /// Operation on the packet.
     pub work: GroupWork,
+    /// Whether the packet crosses the link of its owner too: the sender of a multicast gets a copy, and the member that
+    /// alone gets a result contributes to it.
+    pub owners: bool,
     /// Stand-in for its content: sums of these numbers, modulo 2^64, show that each contribution has been combined
     /// exactly once.
     pub value: u64,
@@ -270,7 +275,7 @@ pub struct GroupPacket {
 impl GroupPacket {
     /// Packet of a node that has sent none.
     pub(crate) const NONE: Self =
-        Self { group: u32::MAX, segment: 0, work: GroupWork::Multicast, value: 0, element: 0 };
+        Self { group: u32::MAX, segment: 0, work: GroupWork::Multicast, owners: false, value: 0, element: 0 };
 }
 
 /// Packet of a group that arrives.

@@ -83,7 +83,7 @@ impl<'a> ServedBuilder<'a> {
             return None;
         }
         let number = self.calls.len() as u32;
-        self.calls.push(GroupCall { operation, bytes: group.bytes, element: 1, root, context });
+        self.calls.push(GroupCall { operation, bytes: group.bytes, element: 1, root, owners: false, context });
         self.ranks.extend(ranks.into_iter().map(|rank| (number, rank)));
         Some(number)
     }

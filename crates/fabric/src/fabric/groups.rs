@@ -1,9 +1,9 @@
 //! Packets that follow the tree of a group: their tags, their copying in routers, and their combining in combine units.
 //!
 //! A packet is looked up in the tables of trees by its entry, which comes from the table of the previous switch. Its
-//! tag, which describes its operation, lies beside the pool; the tags are empty without groups. Model choice: on its
-//! way down from the top switch a multicast leaves out the port of the member that has sent it. The way by every switch
-//! leaves it out too.
+//! tag, which describes its operation, lies beside the pool; the tags are empty without groups. Model choice: a multicast
+//! leaves out the port of the member that has sent it, by every switch or on its way down from the top switch, unless its
+//! sender gets a copy too (`TreePacket::owners`).
 
 use routing::RouteState;
 use routing::trees::{Exit, Trees};
@@ -140,13 +140,15 @@ impl Fabric {
         let ports = self.plan.topology.ports(arrival.id);
         match (tag.stage, trees.up(entry), &self.groups.units) {
             (TreeStage::Flooding, ..) => {
-                let others = trees.exits(entry).iter().filter(|exit| exit.port.0 != arrival.port);
+                let returns = |exit: &Exit| tag.of.owners && exit.next == Exit::NODE;
+                let others = trees.exits(entry).iter().filter(|exit| exit.port.0 != arrival.port || returns(exit));
                 branches.extend(others.map(go(TreeStage::Flooding)));
             }
             (TreeStage::Upward, Some(up), _) => branches.push(go(TreeStage::Upward)(up)),
             (TreeStage::Upward | TreeStage::Downward, up, _) => {
                 let sender = |exit: &Exit| {
                     exit.next == Exit::NODE
+                        && !tag.of.owners
                         && tag.of.work == TreeWork::Multicast
                         && self.node_at(arrival.id, exit.port.0) == Some(tag.from)
                 };
@@ -245,12 +247,11 @@ impl Fabric {
 
     /// Returns the delivery event of a packet whose tail has reached its node at the end of a tree.
     pub(super) fn collected(&mut self, packet: u32, tag: &GroupTag) -> TrafficEvent {
-        let TreePacket { tree, segment, work, contributions, value, element } = tag.of;
         let Packet { flow_id, bytes, .. } = self.pool[packet];
         let node = self.pool[packet].dst();
         let mark = self.mark_of(packet);
         self.pool.free(packet);
-        TrafficEvent::Collected { flow_id, node, tree, segment, work, bytes, contributions, value, element, mark }
+        TrafficEvent::Collected { flow_id, node, of: tag.of, bytes, mark }
     }
 
     /// Ends a packet at a router because nobody behind it is to receive it, and frees its space.

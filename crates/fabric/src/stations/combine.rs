@@ -225,8 +225,10 @@ impl CombineUnits {
     }
 
     /// Returns the number of packets that a unit combines for a segment whose result leaves by `direction`: one for
-    /// each other exit among its ports. For the root of several units: one for each leaf that combines any.
-    fn expected(&self, place: UnitPlace, entry: u32, direction: Option<Exit>) -> u16 {
+    /// each other exit among its ports, and one for the exit of an owner that contributes too. For the root of several
+    /// units: one for each leaf that combines any.
+    fn expected(&self, place: UnitPlace, (entry, owners): (u32, bool), direction: Option<Exit>) -> u16 {
+        let direction = direction.filter(|exit| !owners || exit.next != Exit::NODE);
         let (router, first_entry) = self.routers[place.router as usize];
         let leaves = self.leaves();
         if leaves == 0 {
@@ -248,7 +250,7 @@ impl CombineUnits {
         let offset = first_entry + entry - self.trees.entries_of(router).start;
         let unit = self.places[offset as usize] as usize * usize::from(self.spec.units) + usize::from(place.unit);
         let number = unit * self.spec.window as usize + (of.segment % self.spec.window) as usize;
-        let expected = self.expected(place, entry, self.direction(entry, of.work));
+        let expected = self.expected(place, (entry, of.owners), self.direction(entry, of.work));
         let partial = &mut self.partials[number];
         if partial.arrived == 0 {
             let Contribution { flow_id, bytes, generated_at, .. } = *packet;

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use host::{Executor, GroupParams, NicParams, PartParams, PerByte, ProcessorParams, ProtocolParams};
-use mpi::collectives::{Algorithm, Collective, Operation};
+use mpi::collectives::{Algorithm, Collective, Operation, algorithms};
 use mpi::program::calls::{Calls, CallsBuilder};
 use mpi::program::{Action, Programs, ScriptCall};
 use proptest::prelude::*;
@@ -331,7 +331,7 @@ fn packets_pass_the_parts_of_interfaces() {
     assert_eq!(run.requests(0), [SEND + CROSS + RECEIVE, 2 * SEND + CROSS + RECEIVE]);
 }
 
-/// Drawn operation: its communicator, the operation, its bytes, its root, whether ranks wait for it at once, and the
+/// Drawn operation: its communicator, the operation (every second time by owners, if it has any), its bytes, its root, whether ranks wait for it at once, and the
 /// time that some of them calculate before.
 type Drawn = (usize, usize, u64, u32, bool, u64);
 
@@ -340,10 +340,18 @@ fn drawn(groups: &[Vec<u32>], ranks: u32, operations: &[Drawn]) -> Vec<Vec<Scrip
     let mut steps = vec![Vec::new(); ranks as usize];
     for (number, &(group, operation, bytes, root, waits, late)) in operations.iter().enumerate() {
         let communicator = group % groups.len();
+        let owners = operation >= SERVED.len();
         let operation = SERVED[operation % SERVED.len()];
+        let owners = owners && algorithms(operation).any(|own| own == Algorithm::Nvls);
+        let algorithm = if owners { Algorithm::Nvls } else { Algorithm::InSwitch };
         let root = if operation.has_root() { root % groups[communicator].len() as u32 } else { 0 };
-        let own =
-            Collective { communicator: communicator as u32 + 1, root, time_per_byte: 1, ..call(operation, bytes) };
+        let own = Collective {
+            communicator: communicator as u32 + 1,
+            root,
+            time_per_byte: 1,
+            algorithm,
+            ..call(operation, bytes)
+        };
         for &rank in &groups[communicator] {
             let steps = &mut steps[rank as usize];
             if (u64::from(rank) + number as u64).is_multiple_of(3) && late > 0 {
@@ -362,7 +370,7 @@ proptest! {
     fn operations_end_whatever_the_network_does(
         groups in prop::collection::vec(prop::sample::subsequence((0..7_u32).collect::<Vec<_>>(), 1..=7).prop_shuffle(), 1..5),
         operations in prop::collection::vec(
-            (0..5_usize, 0..6_usize, prop_oneof![0_u64..40, 0_u64..3000], 0..7_u32, any::<bool>(), prop_oneof![Just(0), 0_u64..9000]),
+            (0..5_usize, 0..12_usize, prop_oneof![0_u64..40, 0_u64..3000], 0..7_u32, any::<bool>(), prop_oneof![Just(0), 0_u64..9000]),
             1..14,
         ),
         window in prop_oneof![Just(1_u32), Just(2), Just(5), Just(64)],

@@ -67,20 +67,21 @@ impl Switch {
 
     /// Sends a packet of a node, which would arrive at the other nodes at time `at`.
     pub fn send(&mut self, (source, bytes, rail): (u32, u32, u32), packet: GroupPacket, at: u64) {
-        let GroupPacket { group, segment, work, value, element } = packet;
+        let GroupPacket { group, segment, work, owners, value, element } = packet;
         let nodes = self.nodes(group);
         assert!(nodes.contains(&source), "a packet of a node that is no member");
         let copied = GroupArrival { group, segment, work, contributions: 1, value, element, bytes, rail };
         let wanted = match work {
-            GroupWork::Multicast | GroupWork::Acknowledge => {
+            GroupWork::Multicast | GroupWork::Acknowledge | GroupWork::Return => {
                 self.sent[usize::from(work == GroupWork::Acknowledge)] += 1;
-                let others: Vec<u32> = nodes.into_iter().filter(|&node| node != source).collect();
+                let others: Vec<u32> = nodes.into_iter().filter(|&node| owners || node != source).collect();
                 return self.arrive(&others, copied, at);
             }
             GroupWork::CombineForAll => nodes.len(),
             GroupWork::CombineFor { node } => {
-                assert!(node != source && nodes.contains(&node), "a contribution of the node that gets the result");
-                nodes.len() - 1
+                let gives = owners || node != source;
+                assert!(gives && nodes.contains(&node), "a contribution of the node that gets the result");
+                nodes.len() - usize::from(!owners)
             }
         };
         self.sent[2] += 1;

@@ -151,7 +151,8 @@ impl RailUse {
 /// for itself.
 ///
 /// For an allreduce in the switches, the link of each node carries the buffer at least once in each direction: the time
-/// is n/B, where messages take 2(P-1)/P n/B, because the switches combine and copy the data of the other nodes.
+/// is n/B, where messages take 2(P-1)/P n/B, because the switches combine and copy the data of the other nodes. With
+/// owners (`nvls`) of N nodes it is (N+1)/N n/B.
 pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) -> u64 {
     let fastest = &fastest.among(communicator);
     let Collective { operation, algorithm, bytes, .. } = call.within(communicator);
@@ -176,6 +177,10 @@ pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) 
         // In a scan, the result of the last member depends on members of other nodes.
         Operation::Broadcast | Operation::Reduce | Operation::Scan | Operation::Exscan => (bytes, bytes),
         Operation::Allreduce if algorithm == Algorithm::InSwitch => (bytes, bytes),
+        // The result of each part crosses the links of its owner once more, in both directions.
+        Operation::Allreduce if algorithm == Algorithm::Nvls => (bytes + bytes / nodes, bytes + bytes / nodes),
+        Operation::ReduceScatter if algorithm == Algorithm::Nvls => (bytes, bytes / nodes),
+        Operation::Allgather if algorithm == Algorithm::Nvls => (members / nodes * bytes, members * bytes),
         Operation::Allreduce => (2.0 * mean, 2.0 * mean),
         Operation::ReduceScatter if !fastest.limits_receivers => (mean, 0.0),
         Operation::ReduceScatter => ((members - least) / members * bytes, mean),
@@ -196,7 +201,11 @@ pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) 
         Operation::Alltoall => members * members * bytes,
         _ => bytes,
     };
-    let (out, into) = fastest.rails.most(communicator, largest);
+    // Trees take all planes, whatever the policy for messages.
+    let (out, into) = match algorithm.is_of_switches() {
+        true => (fastest.rails.count, fastest.rails.count),
+        false => fastest.rails.most(communicator, largest),
+    };
     let received = if fastest.limits_receivers { fastest.of_bytes(received, into) } else { 0 };
     fastest.latency + fastest.of_bytes(sent, out).max(received)
 }
@@ -208,7 +217,7 @@ fn bound_within(call: &Collective, members: u32, fastest: &FastestWithin) -> u64
     let messages = match call.operation {
         _ if members < 2 => return 0,
         Operation::Barrier => 0.0,
-        Operation::Allreduce if call.algorithm != Algorithm::InSwitch => 2.0 * others,
+        Operation::Allreduce if !call.algorithm.is_of_switches() => 2.0 * others,
         Operation::Allgather | Operation::Alltoall => f64::from(members) * others,
         Operation::Allreduce
         | Operation::Broadcast

@@ -253,7 +253,7 @@ impl Collective {
     pub fn within(&self, communicator: &Communicator) -> Self {
         let combines = self.operation.combines();
         let is_unserved = |nodes: &Arc<NodeGroups>| !nodes.service().includes(combines, self.bytes);
-        let offload_limits = self.algorithm == Algorithm::InSwitch && communicator.nodes().is_some_and(is_unserved);
+        let offload_limits = self.algorithm.is_of_switches() && communicator.nodes().is_some_and(is_unserved);
         let algorithm = if offload_limits { Algorithm::Auto } else { self.algorithm };
         Self { algorithm, ..*self }.chosen(communicator.len())
     }

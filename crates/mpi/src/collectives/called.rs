@@ -76,7 +76,7 @@ impl CalledCollectives {
         number: &mut usize,
     ) -> Result<Collective, CollectiveError> {
         let operation = call.operation;
-        if call.algorithm == Algorithm::InSwitch && self.backend != Some(CollectiveBackend::Hardware) {
+        if call.algorithm.is_of_switches() && self.backend != Some(CollectiveBackend::Hardware) {
             return Err(CollectiveError::CalledBack { operation });
         }
         if self.backend.is_none() {
@@ -84,11 +84,11 @@ impl CalledCollectives {
         }
         let carried = call.carried_by(self.backend, &Selection::built_in(), communicator.len())?;
         let carried = Collective { radix: call.radix, ..carried };
-        if carried.algorithm == Algorithm::InSwitch {
+        if carried.algorithm.is_of_switches() {
             if communicator.context() != Context::WORLD && !self.by_messages {
                 return Err(CollectiveError::MadeInRun { operation, communicator: call.communicator });
             }
-            if carried.within(communicator).algorithm == Algorithm::InSwitch {
+            if carried.within(communicator).algorithm.is_of_switches() {
                 self.check_shared(&carried, number)?;
             }
         }

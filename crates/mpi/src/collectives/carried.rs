@@ -25,7 +25,7 @@ impl Collective {
             Algorithm::Auto if by_switches => Self { algorithm: Algorithm::InSwitch, segment: 0, ..*self },
             _ => self.chosen_by(selection, members),
         };
-        if (call.algorithm == Algorithm::InSwitch) != by_switches {
+        if call.algorithm.is_of_switches() != by_switches {
             return Err(CollectiveError::Carrier { backend, algorithm: call.algorithm, operation: call.operation });
         }
         let on_nic = backend == CollectiveBackend::Nic;

@@ -15,6 +15,9 @@ pub struct GroupCall {
     pub element: u32,
     /// Rank of the root. 0 if the operation has no root.
     pub root: u32,
+    /// Whether packets cross the link of their owner too: the member that alone gets a combined packet contributes to it,
+    /// and the member that sends a packet to all gets a copy. An allreduce then has owners, which multicast the results.
+    pub owners: bool,
     /// Context by which members know their group: that of the communicator's collective operations.
     pub context: Context,
 }

@@ -118,7 +118,7 @@ impl Place<'_> {
         }
         let size = group.len();
         let root = if self.call.operation.has_root() { self.root } else { 0 };
-        if self.call.algorithm == Algorithm::InSwitch {
+        if self.call.algorithm.is_of_switches() {
             let at = self.member((self.own, size, root), of_nodes);
             return self.call.group_stage(self.communicator, group, at);
         }

@@ -28,7 +28,7 @@ impl ProgramGroup {
     /// Returns the group that a call in `communicator` uses. Requires a call whose algorithm has been chosen. `None` if
     /// the operation is not in the switches, or if all members share a node.
     pub fn of(call: &Collective, communicator: &Communicator) -> Option<Self> {
-        if call.within(communicator).algorithm != Algorithm::InSwitch {
+        if !call.within(communicator).algorithm.is_of_switches() {
             return None;
         }
         let (group, first) = match communicator.nodes() {
@@ -47,6 +47,7 @@ impl ProgramGroup {
             bytes: call.bytes,
             element: call.element,
             root: 0,
+            owners: matches!(call.algorithm, Algorithm::Nvls),
             context: self.context,
         }
     }
@@ -74,6 +75,7 @@ impl Collective {
             bytes: self.bytes,
             element: self.element,
             root,
+            owners: matches!(self.algorithm, Algorithm::Nvls),
             context: communicator.context().collective(),
         };
         Some(Stage { group, at, phases: &[], in_switch: Some(in_switch) })
@@ -88,10 +90,11 @@ pub(super) fn of_members(call: &Collective, communicator: &Communicator) -> Opti
     call.group_stage(communicator, communicator.group().clone(), at)
 }
 
-/// Returns the number of bytes that a member itself combines when an operation in the switches has ended: the switches
-/// have combined the data of the other members.
+/// Returns the number of bytes that a member itself combines when an operation in the switches has ended: if it has not
+/// contributed to its result, the switches have combined the data of the other members.
 pub(crate) fn combined(call: &GroupCall, at: &Member) -> u64 {
     let own = match call.operation {
+        _ if call.owners => return 0,
         Operation::Reduce if at.own == at.root => Data::WHOLE,
         Operation::ReduceScatter => at.part(at.own),
         _ => return 0,

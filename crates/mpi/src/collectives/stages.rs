@@ -13,7 +13,7 @@ const MIDDLE: u8 = 1;
 
 /// Returns the number of stages of an operation.
 pub const fn stages(call: &Collective) -> u8 {
-    if matches!(call.algorithm, Algorithm::Hierarchical | Algorithm::InSwitch) { 3 } else { 1 }
+    if call.algorithm.is_of_switches() || matches!(call.algorithm, Algorithm::Hierarchical) { 3 } else { 1 }
 }
 
 /// Returns the part of a rank in stage `number` of an operation that has been checked. `None` if the rank takes no
@@ -21,10 +21,12 @@ pub const fn stages(call: &Collective) -> u8 {
 pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
     let call = &call.within(communicator);
     match call.algorithm {
-        Algorithm::InSwitch if communicator.nodes().is_none() => {
+        Algorithm::InSwitch | Algorithm::Nvls if communicator.nodes().is_none() => {
             return if number == MIDDLE { super::in_switch::of_members(call, communicator) } else { None };
         }
-        Algorithm::Hierarchical | Algorithm::InSwitch => return super::hierarchical::stage(call, communicator, number),
+        Algorithm::Hierarchical | Algorithm::InSwitch | Algorithm::Nvls => {
+            return super::hierarchical::stage(call, communicator, number);
+        }
         _ => {}
     }
     let root = if call.operation.has_root() { call.root } else { 0 };
@@ -38,10 +40,8 @@ impl Collective {
     /// Returns the action that the communicator's own member posts to the switches in an operation that has been
     /// checked. `None` if it posts nothing.
     pub fn in_switch(&self, communicator: &Communicator) -> Option<GroupCall> {
-        match self.within(communicator).algorithm {
-            Algorithm::InSwitch => stage(self, communicator, MIDDLE)?.in_switch,
-            _ => None,
-        }
+        let is_of_switches = self.within(communicator).algorithm.is_of_switches();
+        if is_of_switches { stage(self, communicator, MIDDLE)?.in_switch } else { None }
     }
 
     /// Visits the messages that the own member sends in an operation that has been checked: the destination rank, the

@@ -154,11 +154,14 @@ pub enum Algorithm {
     ScatterDoubling,
     /// Switches copy and combine packets. The ranks of a node first combine their data within the node.
     InSwitch,
+    /// Like `in-switch`, but each member owns a part of the buffer, and the packets of a part cross the link of its owner
+    /// too (NVLink SHARP).
+    Nvls,
 }
 
 impl Algorithm {
     /// All algorithms.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Auto,
         Self::Linear,
         Self::Binomial,
@@ -176,6 +179,7 @@ impl Algorithm {
         Self::Binary,
         Self::ScatterDoubling,
         Self::InSwitch,
+        Self::Nvls,
     ];
 
     /// Returns the name in files.
@@ -198,7 +202,13 @@ impl Algorithm {
             Self::Binary => "binary",
             Self::ScatterDoubling => "scatter-doubling",
             Self::InSwitch => "in-switch",
+            Self::Nvls => "nvls",
         }
+    }
+
+    /// Returns whether switches carry out the algorithm.
+    pub const fn is_of_switches(self) -> bool {
+        matches!(self, Self::InSwitch | Self::Nvls)
     }
 
     /// Returns whether the algorithm has a radix that can be chosen.
@@ -313,8 +323,14 @@ pub fn algorithms(operation: Operation) -> impl Iterator<Item = Algorithm> {
         Algorithm::Auto => true,
         Algorithm::Hierarchical => is_hierarchical(operation),
         Algorithm::InSwitch => is_in_switches(operation),
+        Algorithm::Nvls => has_owners(operation),
         _ => phases(operation, algorithm).is_some(),
     })
+}
+
+/// Returns whether each member can own a part of an operation's data in the switches.
+pub(super) const fn has_owners(operation: Operation) -> bool {
+    matches!(operation, Operation::Allreduce | Operation::Allgather | Operation::ReduceScatter)
 }
 
 /// Returns whether switches can carry out an operation.

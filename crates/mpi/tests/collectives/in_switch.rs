@@ -55,7 +55,14 @@ fn each_member_posts_one_action_and_no_message() {
     for operation in SERVED {
         let root = if operation.has_root() { 3 } else { 0 };
         let own = Collective { root, ..call(operation, 40) };
-        let posted = GroupCall { operation, bytes: 40, element: 1, root: 0, context: Context::WORLD.collective() };
+        let posted = GroupCall {
+            operation,
+            bytes: 40,
+            element: 1,
+            root: 0,
+            owners: false,
+            context: Context::WORLD.collective(),
+        };
         for rank in 0..5 {
             let world = Communicator::world(rank, 5);
             own.each_message(&world, &mut |_, _, _| panic!("a message"));

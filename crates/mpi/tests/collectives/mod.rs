@@ -114,7 +114,7 @@ fn check(call: &Collective, places: &Places, rank: u32, buffer: &Buffer) {
 
 /// Returns whether parts are in the order of nodes.
 fn is_by_nodes(algorithm: Algorithm) -> bool {
-    matches!(algorithm, Algorithm::Hierarchical | Algorithm::InSwitch)
+    algorithm == Algorithm::Hierarchical || algorithm.is_of_switches()
 }
 
 /// Carries out a call on the ranks of a communicator, and checks their buffers. Returns the messages sent.
@@ -187,7 +187,7 @@ fn hierarchical_operations_cross_the_network_once_a_node() {
                             let crossing = crossing(&call, &communicators, &node_of);
                             let most = match algorithm {
                                 // The switches carry everything.
-                                Algorithm::InSwitch => 0,
+                                Algorithm::InSwitch | Algorithm::Nvls => 0,
                                 _ => most_crossing(operation, u64::from(groups.len())),
                             };
                             assert!(

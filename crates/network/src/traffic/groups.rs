@@ -12,6 +12,9 @@ use crate::network::Network;
 /// Mark of packets that acknowledge results. Results have no mark.
 const ACKNOWLEDGEMENT: u32 = 1;
 
+/// Mark of packets that return results to all members.
+const RETURN: u32 = 2;
+
 /// Trees of a job's groups. The segments of a group are striped over its trees in turn.
 #[derive(Clone, Debug)]
 pub struct GroupTrees {
@@ -29,17 +32,21 @@ impl GroupTrees {
 
     /// Returns the network packet and its mark for a packet that `from` sends to a group.
     pub fn packet(&self, from: NodeId, packet: &GroupPacket) -> (TreePacket, u32) {
-        let GroupPacket { group, segment, work, value, element } = *packet;
+        let GroupPacket { group, segment, work, owners, value, element } = *packet;
         let own = self.trees.trees_for(self.first + group, from);
         let count = (own.end - own.start).max(1);
         let work_of = match work {
-            GroupWork::Multicast | GroupWork::Acknowledge => TreeWork::Multicast,
+            GroupWork::Multicast | GroupWork::Acknowledge | GroupWork::Return => TreeWork::Multicast,
             GroupWork::CombineForAll => TreeWork::CombineForAll,
             GroupWork::CombineFor { node } => TreeWork::CombineFor(NodeId(node)),
         };
         let (tree, segment) = (own.start + segment % count, segment / count);
-        let mark = if work == GroupWork::Acknowledge { ACKNOWLEDGEMENT } else { 0 };
-        (TreePacket { tree, segment, work: work_of, contributions: 1, value, element }, mark)
+        let mark = match work {
+            GroupWork::Acknowledge => ACKNOWLEDGEMENT,
+            GroupWork::Return => RETURN,
+            _ => 0,
+        };
+        (TreePacket { tree, segment, work: work_of, owners, contributions: 1, value, element }, mark)
     }
 
     /// Returns the rails by which the segments of a group that `from` sends leave, in turn: the planes of its trees.
@@ -55,12 +62,12 @@ impl GroupTrees {
         let count = trees().count() as u32;
         let tree = trees().nth(sent.checked_rem(count)? as usize)?;
         let (work, segment) = (TreeWork::Multicast, sent / count);
-        Some(TreePacket { tree, segment, work, contributions: 1, value: 0, element: 0 })
+        Some(TreePacket { tree, segment, work, owners: false, contributions: 1, value: 0, element: 0 })
     }
 
     /// Returns the group packet for a network packet that has arrived.
     pub fn arrival(&self, arrived: &TreePacket, (bytes, mark): (u32, u32)) -> GroupArrival {
-        let &TreePacket { tree, segment, work, contributions, value, element } = arrived;
+        let &TreePacket { tree, segment, work, contributions, value, element, .. } = arrived;
         let group = self.trees.group_of(tree);
         let own = self
             .trees
@@ -68,6 +75,7 @@ impl GroupTrees {
             .map_or_else(|| self.trees.trees_of(group), |sender| self.trees.trees_for(group, sender));
         let work = match work {
             TreeWork::Multicast if mark == ACKNOWLEDGEMENT => GroupWork::Acknowledge,
+            TreeWork::Multicast if mark == RETURN => GroupWork::Return,
             TreeWork::Multicast => GroupWork::Multicast,
             TreeWork::CombineForAll => GroupWork::CombineForAll,
             TreeWork::CombineFor(node) => GroupWork::CombineFor { node: node.0 },

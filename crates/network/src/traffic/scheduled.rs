@@ -225,12 +225,9 @@ impl Traffic for ScheduledTraffic {
                 let packet = Arrived { flow_id: job_of(flow_id).1, mark, bytes, node, rail: u32::from(plane.0) };
                 executor.arrived(packet, now, around);
             }
-            TrafficEvent::Collected {
-                node, tree, segment, work, bytes, contributions, value, element, mark, ..
-            } => {
+            TrafficEvent::Collected { node, of, bytes, mark, .. } => {
                 let Some(groups) = &context.groups else { return };
-                let packet = TreePacket { tree, segment, work, contributions, value, element };
-                let arrival = groups.arrival(&packet, (bytes, mark));
+                let arrival = groups.arrival(&of, (bytes, mark));
                 let number = context.division.number_of[node.index()] as usize;
                 executor.group_arrived(number, arrival, now, around);
             }

@@ -15,29 +15,39 @@ pub struct TreeVolumes {
     pub for_one: Vec<f64>,
     /// By member, the volume that the member multicasts to all others.
     pub copied: Vec<f64>,
+    /// By member, the volume combined for that member to which it contributes too.
+    pub own_combined: Vec<f64>,
+    /// By member, the part of its multicasts of which it gets a copy too.
+    pub own_copied: Vec<f64>,
 }
 
 impl TreeVolumes {
     /// Creates zero volumes of `members` members.
     pub fn none(members: usize) -> Self {
-        Self { for_all: 0.0, for_one: vec![0.0; members], copied: vec![0.0; members] }
+        let none = vec![0.0; members];
+        Self { for_all: 0.0, for_one: none.clone(), copied: none.clone(), own_combined: none.clone(), own_copied: none }
     }
 
     /// Multiplies all volumes.
     pub fn scale(&mut self, factor: f64) {
         self.for_all *= factor;
-        self.for_one.iter_mut().chain(&mut self.copied).for_each(|own| *own *= factor);
+        let Self { for_one, copied, own_combined, own_copied, .. } = self;
+        for own in [for_one, copied, own_combined, own_copied] {
+            own.iter_mut().for_each(|own| *own *= factor);
+        }
     }
 
     /// Returns the volume that arrives at all members together.
     pub fn delivered(&self) -> f64 {
         let (members, copied) = (self.copied.len() as f64, self.copied.iter().sum::<f64>());
-        members * self.for_all + self.for_one.iter().sum::<f64>() + (members - 1.0) * copied
+        let returned: f64 = self.own_copied.iter().sum();
+        members * self.for_all + self.for_one.iter().sum::<f64>() + (members - 1.0) * copied + returned
     }
 
     /// Returns the volume that a member sends.
     pub fn sent(&self, member: usize) -> f64 {
-        self.for_all + self.for_one.iter().sum::<f64>() - self.for_one[member] + self.copied[member]
+        let others = self.for_one.iter().sum::<f64>() - self.for_one[member];
+        self.for_all + others + self.own_combined[member] + self.copied[member]
     }
 }
 
@@ -87,7 +97,7 @@ impl Trees {
             let (for_one, copied) = (volumes.for_one[member], volumes.copied[member]);
             branches[branch].for_one += for_one;
             branches[branch].copied += copied;
-            add(output, volumes.for_all + for_one + all_copied - copied);
+            add(output, volumes.for_all + for_one + all_copied - copied + volumes.own_copied[member]);
         }
         for at in (1..branches.len()).rev() {
             let Branch { above, for_one, copied, .. } = branches[at];

@@ -42,6 +42,7 @@ mod multicast_switch;
 mod named;
 mod networks;
 mod nodes;
+mod nvls;
 mod operations;
 mod pacer;
 mod planes;

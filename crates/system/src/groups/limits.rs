@@ -44,7 +44,7 @@ impl Demand {
             self.copies = true;
             return;
         }
-        self.acknowledged |= call.operation.combines_for_one();
+        self.acknowledged |= call.operation.combines_for_one() || call.owners;
         let own = (call.operation, call.bytes);
         let (smallest, largest) = self.combined.unwrap_or((own, own));
         let smallest = if own.1 < smallest.1 { own } else { smallest };

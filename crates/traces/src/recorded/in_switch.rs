@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::error::TraceError;
 use super::index::Index;
 use super::totals::Totals;
-use mpi::collectives::{Algorithm, Collective, GroupCall, ProgramGroup};
+use mpi::collectives::{Collective, GroupCall, ProgramGroup};
 use mpi::communicator::{Communicator, Context, NodeGroups, OffloadLimits};
 use mpi::program::ScriptCall;
 
@@ -20,7 +20,7 @@ impl Called {
     #[inline]
     pub fn add(&mut self, step: &ScriptCall) {
         let (ScriptCall::Collective(call) | ScriptCall::StartCollective(call)) = step else { return };
-        if call.algorithm != Algorithm::InSwitch {
+        if !call.algorithm.is_of_switches() {
             return;
         }
         let (count, order) = self.0.entry(call.communicator).or_default();
@@ -137,5 +137,5 @@ impl InSwitch {
 }
 
 fn is_in_switch(call: &Collective) -> bool {
-    call.algorithm == Algorithm::InSwitch
+    call.algorithm.is_of_switches()
 }

@@ -9,7 +9,7 @@ use crate::motifs::planned;
 use crate::motifs::program_context::ProgramContext;
 use crate::motifs::ranks::{Grouping, Groups};
 use mpi::collectives::{
-    Algorithm, Collective, CollectiveBackend, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound,
+    Collective, CollectiveBackend, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound,
 };
 use mpi::program::{GroupCall, Measure, Messages};
 
@@ -260,7 +260,7 @@ impl Plan {
         // Switches may carry out some calls of a communicator for some of its groups only. A group is identified by its
         // context and first rank.
         let mut known = BTreeMap::new();
-        for (call, often) in self.calls().into_iter().filter(|(call, _)| call.algorithm == Algorithm::InSwitch) {
+        for (call, often) in self.calls().into_iter().filter(|(call, _)| call.algorithm.is_of_switches()) {
             for group in self.groups(call.communicator).in_switch(&call) {
                 let count = known.len();
                 let place = *known.entry((group.context, group.ranks[0])).or_insert(count);

@@ -43,11 +43,12 @@ impl Memberships {
     pub fn check_element(&mut self, member: u32, arrival: &GroupArrival) {
         let Some(arithmetic) = self.groups.arithmetic() else { return };
         let own = self.members[member as usize].of;
+        let members = self.groups.get(arrival.group).ranks.len() as u32;
         let without = match arrival.work {
             GroupWork::CombineForAll => None,
-            // A member that alone gets a result combines its own data with it in memory.
-            GroupWork::CombineFor { .. } => Some(own),
-            GroupWork::Multicast | GroupWork::Acknowledge => return,
+            // A member that alone gets a result combines its own data with it in memory, unless it has contributed.
+            GroupWork::CombineFor { .. } => Some(own).filter(|_| arrival.contributions < members),
+            GroupWork::Multicast | GroupWork::Acknowledge | GroupWork::Return => return,
         };
         let GroupArrival { group, segment, element, .. } = *arrival;
         let key = (group, segment, without);

@@ -119,6 +119,11 @@ impl Member {
         self.turns = if distinct.len() > 1 { rails.iter().map(lane).collect() } else { Box::default() };
     }
 
+    /// Returns the number of trees that the group's segments take in turn.
+    pub fn trees(&self) -> u32 {
+        (self.turns.len() as u32).max(1)
+    }
+
     /// Returns the lane of a segment.
     #[inline]
     pub fn lane_of(&self, number: u32) -> usize {

@@ -11,6 +11,10 @@
 //! | reduce | one | combines the segments of all but the root, which gets the result |
 //! | reduce-scatter | one for each member | combines the segments of all others, and the member gets the result |
 //!
+//! With owners (`GroupCall::owners`) the network copies to the source too, and combines the segments of all members for
+//! the one that gets the result. An allreduce then has owners: members own segments in turn, each one for each tree. The
+//! network combines a segment for its owner, which returns the result to all members, itself included, by a multicast.
+//!
 //! An item without bytes is a segment of a control message's size. A member that alone gets a result combines its own
 //! data with it in memory. All members of a group number its segments alike, through all operations, which they call in
 //! equal order.
@@ -22,7 +26,7 @@
 //!
 //! **Flow control.** A *window* of segments bounds the state of a group in switches: a member sends segment s of a
 //! combined item when all segments up to s - window are known to be finished. A segment is finished when its result has
-//! come. If one member gets the result and the others get nothing of it, a segment is finished when that member says
+//! come, or has returned. If one member gets the result and the others get nothing of it, a segment is finished when that member says
 //! so: after each half window of results, and at the end of the item, it multicasts a packet of a control message's
 //! size that acknowledges all of the item so far. Interfaces do that without overheads; the member has to have called
 //! the operation, so that there is room for the result. Copied segments need no window, and are finished from the

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use mpi::collectives::Operation;
+use mpi::collectives::{Data, Operation};
 use mpi::program::{GroupCall, ProgramGroup};
 
 use crate::context::GroupParams;
@@ -49,13 +49,17 @@ pub enum Work {
     Copy,
     /// Combine the segments of all members for all of them.
     ForAll,
-    /// Combine the segments of all members but each item's member for that member.
+    /// Combine the segments of all members for each item's member: of all others, or also its own.
     ForOne,
+    /// Combine each segment of all members for one of them, its owner, which returns the result to all. Members own
+    /// segments in turn.
+    ByOwners,
 }
 
 impl Work {
-    const fn of(operation: Operation) -> Self {
-        match operation {
+    const fn of(call: &GroupCall) -> Self {
+        match call.operation {
+            Operation::Allreduce if call.owners => Self::ByOwners,
             Operation::Broadcast | Operation::Allgather => Self::Copy,
             Operation::Reduce | Operation::ReduceScatter => Self::ForOne,
             _ => Self::ForAll,
@@ -64,10 +68,18 @@ impl Work {
 }
 
 /// Returns the network's operation for a call, and its items: the rank of each, which is the source of a copy or the
-/// receiver of a result, and the bytes.
+/// receiver of a result, and the bytes. The items of owners are taken to be as equal as whole elements allow.
 pub fn group_items<'a>(call: &'a GroupCall, group: &'a ProgramGroup) -> (Work, impl Iterator<Item = (u32, u64)> + 'a) {
-    let items = (0..items_of(call, group)).map(|item| (rank_of(call, group, item), item_bytes(call, group, item)));
-    (Work::of(call.operation), items)
+    let (work, members) = (Work::of(call), group.ranks.len() as u32);
+    let element = u64::from(call.element.max(1));
+    let item = move |item: u32| match work {
+        Work::ByOwners => {
+            (group.ranks[item as usize], Data::part(item, members).elements(call.bytes / element) * element)
+        }
+        _ => (rank_of(call, group, item), item_bytes(call, group, item)),
+    };
+    let count = if work == Work::ByOwners { members } else { items_of(call, group) };
+    (work, (0..count).map(item))
 }
 
 /// Number of packets of a group's operation, by the operation of the network on them.
@@ -79,6 +91,8 @@ pub struct GroupPackets {
     pub for_all: u64,
     /// Packets combined for one member.
     pub for_one: u64,
+    /// Packets combined for their owner, each of which returns to all members.
+    pub by_owners: u64,
     /// Packets that acknowledge results for one member, each copied to all others: two for each full window, if results
     /// come in order.
     pub acknowledgements: u64,
@@ -88,10 +102,11 @@ impl GroupPackets {
     /// Counts the packets of a call, of at most `packet` bytes each.
     pub fn of(call: &GroupCall, group: &ProgramGroup, (packet, params): (u32, &GroupParams)) -> Self {
         let cut = Cut::new((packet, 0), params, call);
-        let (work, items) = group_items(call, group);
+        let work = Work::of(call);
+        let items = (0..items_of(call, group)).map(|item| item_bytes(call, group, item));
         let half_window = u64::from((params.window / 2).max(1));
         let (mut count, mut acknowledgements) = (0_u64, 0_u64);
-        for (_, bytes) in items {
+        for bytes in items {
             let segments = cut.segments(bytes);
             count = count.saturating_add(segments);
             acknowledgements = acknowledgements.saturating_add(segments.div_ceil(half_window));
@@ -100,6 +115,7 @@ impl GroupPackets {
             Work::Copy => Self { copied: count, ..Self::default() },
             Work::ForAll => Self { for_all: count, ..Self::default() },
             Work::ForOne => Self { for_one: count, acknowledgements, ..Self::default() },
+            Work::ByOwners => Self { by_owners: count, ..Self::default() },
         }
     }
 }
@@ -115,14 +131,14 @@ pub(super) struct Cut {
 
 /// Returns whether an operation is a stream: its packets are combined, and it is larger than `largest_small`.
 fn is_stream(call: &GroupCall, params: &GroupParams) -> bool {
-    Work::of(call.operation) != Work::Copy && call.bytes > params.largest_small
+    Work::of(call) != Work::Copy && call.bytes > params.largest_small
 }
 
 impl Cut {
     /// Returns the sizes for an operation. `packet` and `control` are the sizes of a packet and a control message in
     /// bytes.
     pub fn new((packet, control): (u32, u32), params: &GroupParams, call: &GroupCall) -> Self {
-        let is_whole = Work::of(call.operation) == Work::Copy || is_stream(call, params);
+        let is_whole = Work::of(call) == Work::Copy || is_stream(call, params);
         let packet = if is_whole { packet } else { packet.min(params.small_packet.max(1)) };
         Self { packet, control: control.min(packet) }
     }
@@ -159,7 +175,7 @@ impl Shape {
         cut: Cut,
         known: &mut Option<(GroupCall, Items)>,
     ) -> Result<Self, u64> {
-        let work = Work::of(call.operation);
+        let work = Work::of(call);
         let count = items_of(call, group);
         if let Some((_, items)) = known.as_ref().filter(|known| known.0 == *call) {
             return Ok(Self { work, segments: items.range(count - 1).end, items: items.clone() });
@@ -207,6 +223,32 @@ pub(super) fn rank_of(call: &GroupCall, group: &ProgramGroup, item: u32) -> u32 
     if is_of_members(call.operation) { group.ranks[item as usize] } else { call.root }
 }
 
+/// Owners of segments that members own in turn: each of some consecutive segments, one for each tree of the group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owners {
+    pub members: u32,
+    pub trees: u32,
+}
+
+impl Owners {
+    /// Returns the member that owns a segment.
+    #[inline]
+    pub const fn of(self, segment: u32) -> u32 {
+        segment / self.trees % self.members
+    }
+
+    /// Returns the number of segments before `segment` that its owner owns.
+    const fn number(self, segment: u32) -> u32 {
+        segment / (self.trees * self.members) * self.trees + segment % self.trees
+    }
+
+    /// Returns the number of segments before `segments` that a member owns.
+    fn count(self, member: u32, segments: u32) -> u32 {
+        let turn = self.trees * self.members;
+        segments / turn * self.trees + (segments % turn).saturating_sub(member * self.trees).min(self.trees)
+    }
+}
+
 /// Operation of a member.
 #[derive(Clone, Debug)]
 pub(super) struct GroupOp {
@@ -216,8 +258,12 @@ pub(super) struct GroupOp {
     /// Number of its first segment.
     pub first: u32,
     pub shape: Shape,
-    /// Segments of the member's item, counted from the operation's first.
+    /// Segments of the member's item, counted from the operation's first. Empty if members own segments in turn.
     pub own: Range<u32>,
+    /// Owners of the segments, if members own segments in turn.
+    pub owners: Owners,
+    /// Results of segments that the member owns in turn and that have come, numbered among these.
+    pub results: Ranges,
     /// Bytes that the member sends.
     pub outgoing: u64,
     /// Bytes that the member receives.
@@ -255,13 +301,14 @@ impl GroupOp {
     pub fn new(
         call: GroupCall,
         (shape, first): (Shape, u32),
-        (group, member): (&ProgramGroup, u32),
+        (group, member, trees): (&ProgramGroup, u32, u32),
         params: &GroupParams,
     ) -> Self {
+        let owners = Owners { members: group.ranks.len() as u32, trees };
         let (rank, segments) = (group.ranks[member as usize], shape.segments);
         let is_copied = shape.work == Work::Copy;
         let own = match shape.work {
-            Work::ForAll => 0..0,
+            Work::ForAll | Work::ByOwners => 0..0,
             _ if is_of_members(call.operation) => shape.items.range(member),
             _ if call.root == rank => 0..segments,
             _ => 0..0,
@@ -273,12 +320,15 @@ impl GroupOp {
         };
         let (outgoing, incoming, missing) = match shape.work {
             Work::ForAll => (all, all, segments),
+            Work::Copy if call.owners => (part, all, segments),
             Work::Copy => (part, all - part, segments - (own.end - own.start)),
+            Work::ForOne if call.owners => (all, part, own.end - own.start),
             Work::ForOne => (all - part, part, own.end - own.start),
+            Work::ByOwners => (all, all, segments + owners.count(member, segments)),
         };
         let mut got = Ranges::new(first);
         let begin = first.wrapping_add(own.start);
-        if shape.work == Work::Copy && !own.is_empty() {
+        if shape.work == Work::Copy && !call.owners && !own.is_empty() {
             got.add(begin, first.wrapping_add(own.end));
         }
         Self {
@@ -288,6 +338,8 @@ impl GroupOp {
             first,
             shape,
             own,
+            owners,
+            results: Ranges::new(0),
             outgoing,
             incoming,
             handed: false,
@@ -326,7 +378,7 @@ impl GroupOp {
         match self.shape.work {
             Work::Copy if segment < to => segment.max(from),
             Work::Copy => self.shape.segments,
-            _ if (from..to).contains(&segment) => to,
+            Work::ForOne if !self.call.owners && (from..to).contains(&segment) => to,
             _ => segment,
         }
     }
@@ -334,8 +386,8 @@ impl GroupOp {
     /// Returns whether the member receives anything.
     pub fn gets_any(&self) -> bool {
         match self.shape.work {
-            Work::ForAll => true,
-            Work::Copy => self.own.end - self.own.start < self.shape.segments,
+            Work::ForAll | Work::ByOwners => true,
+            Work::Copy => self.call.owners || self.own.end - self.own.start < self.shape.segments,
             Work::ForOne => !self.own.is_empty(),
         }
     }
@@ -344,10 +396,30 @@ impl GroupOp {
     pub fn gets(&self, segment: u32) -> bool {
         let is_own = self.own.contains(&segment);
         match self.shape.work {
-            Work::ForAll => true,
-            Work::Copy => !is_own,
+            Work::ForAll | Work::ByOwners => true,
+            Work::Copy => self.call.owners || !is_own,
             Work::ForOne => is_own,
         }
+    }
+
+    /// Returns the rank of a segment: its source, or the receiver of its result.
+    pub fn owner(&self, group: &ProgramGroup, segment: u32) -> u32 {
+        match self.shape.work {
+            Work::ByOwners => group.ranks[self.owners.of(segment) as usize],
+            _ => rank_of(&self.call, group, self.shape.items.item_of(segment)),
+        }
+    }
+
+    /// Returns whether a segment is the first and the last of those that a member owns in turn.
+    pub fn ends_of_returns(&self, member: u32, segment: u32) -> (bool, bool) {
+        let number = self.owners.number(segment);
+        (number == 0, number + 1 == self.owners.count(member, self.shape.segments))
+    }
+
+    /// Notes the result of a segment that the member owns in turn. Returns whether it is the first.
+    pub fn take_result(&mut self, segment: u32) -> bool {
+        let number = self.owners.number(segment);
+        self.results.add(number, number + 1)
     }
 
     /// Returns whether the rank waits for others in this operation.

@@ -36,15 +36,18 @@ impl Memberships {
         let item = op.shape.items.item_of(segment);
         let is_one_item = op.shape.items.item_of(run.to.wrapping_sub(op.first) - 1) == item;
         let group = self.groups.get(own.group);
-        let rank = rank_of(&op.call, group, item);
+        let rank = op.owner(group, segment);
         let members = group.ranks.len() as u32;
         let of_one = |rank| without_segment(contribution(rank, 0), 0);
         let of_all = |without| without_segment(self.groups.sum(own.group, without, 0), 0);
         let wanted = match op.shape.work {
             Work::Copy => (GroupWork::Multicast, 1, of_one(rank)),
             Work::ForAll => (GroupWork::CombineForAll, members, of_all(None)),
-            Work::ForOne => {
-                (GroupWork::CombineFor { node: self.nodes[rank as usize] }, members - 1, of_all(Some(rank)))
+            Work::ByOwners if run.work == GroupWork::Return => (GroupWork::Return, 1, of_all(None)),
+            Work::ForOne | Work::ByOwners => {
+                let without = Some(rank).filter(|_| !op.call.owners);
+                let count = members - u32::from(without.is_some());
+                (GroupWork::CombineFor { node: self.nodes[rank as usize] }, count, of_all(without))
             }
         };
         is_one_item && op.gets(segment) && (run.work, run.contributions, run.sum) == wanted
@@ -58,11 +61,18 @@ impl Memberships {
         let is_right = self.is_right(own, &own.ops[place], run);
         let own = &mut self.members[member as usize];
         let op = &mut own.ops[place];
-        let is_new = op.got.add(run.from, run.to);
+        let owned = op.segment(run.from).filter(|_| op.shape.work == Work::ByOwners && run.work != GroupWork::Return);
+        let is_new = match owned {
+            Some(segment) => op.take_result(segment),
+            None => op.got.add(run.from, run.to),
+        };
         self.verified &= is_right && is_new;
         debug_assert!(is_right, "{run:?} is not what the group has contributed");
         debug_assert!(is_new, "{run:?} has come before");
         op.missing = op.missing.saturating_sub(run.to.wrapping_sub(run.from));
+        if owned.is_some() {
+            return Some((op.place, Some(run.from)));
+        }
         if op.shape.work != Work::Copy {
             own.finished.add(run.from, run.to);
         }
@@ -110,11 +120,10 @@ impl Executor {
             return;
         };
         own.check_element(member, &arrival);
-        let others = own.groups.get(arrival.group).ranks.len() as i64 - 1;
         match arrival.work {
-            GroupWork::Multicast | GroupWork::Acknowledge => self.progress.packets -= 1,
+            GroupWork::Multicast | GroupWork::Acknowledge | GroupWork::Return => self.progress.packets -= 1,
             GroupWork::CombineForAll => self.progress.combining -= 1,
-            GroupWork::CombineFor { .. } => self.progress.combining -= others,
+            GroupWork::CombineFor { .. } => self.progress.combining -= i64::from(arrival.contributions),
         }
         let packet = PassingPacket { member, arrival };
         match self.nics.parts.receiving {
@@ -174,12 +183,27 @@ impl Executor {
             return;
         };
         if let Some(segment) = acknowledged {
-            self.acknowledge(member, segment, now, around);
+            let bytes = self.returned_bytes(member, segment);
+            self.acknowledge(member, (segment, bytes), now, around);
         }
         if run.work != GroupWork::Multicast {
             self.release(member, now, around);
         }
         self.group_progress(place, now, around);
+    }
+
+    /// Returns the bytes of a packet that acknowledges a segment: of its result if it returns to all, or of a control
+    /// message.
+    fn returned_bytes(&self, member: u32, segment: u32) -> u64 {
+        let control = u64::from(self.interface.control);
+        let Some(own) = &self.groups else { return control };
+        let found = own.members[member as usize]
+            .find(segment)
+            .map(|(place, at)| (&own.members[member as usize].ops[place], at));
+        match found {
+            Some((op, at)) if op.shape.work == Work::ByOwners => self.cut(&op.call).bytes(op.call.bytes, at..at + 1),
+            _ => control,
+        }
     }
 
     /// Takes the segments of an operation that came before its member called it.

@@ -2,7 +2,7 @@
 
 use super::Memberships;
 use super::member::{HandOver, Release};
-use super::operation::{Cut, Work, item_bytes, rank_of};
+use super::operation::{Cut, Work, item_bytes};
 use super::starting::cut_of;
 use crate::context::{GroupPacket, GroupWork, HostContext, Outgoing};
 use crate::event::Event;
@@ -79,8 +79,8 @@ impl Memberships {
         let work = match op.shape.work {
             Work::Copy => GroupWork::Multicast,
             Work::ForAll => GroupWork::CombineForAll,
-            Work::ForOne => {
-                let rank = rank_of(&op.call, group, op.shape.items.item_of(segment));
+            Work::ForOne | Work::ByOwners => {
+                let rank = op.owner(group, segment);
                 GroupWork::CombineFor { node: self.nodes[rank as usize] }
             }
         };
@@ -88,6 +88,7 @@ impl Memberships {
             group: own.group,
             segment: number,
             work,
+            owners: op.call.owners,
             value: contribution(own.of, number),
             element: self.groups.element(own.of, number),
         }
@@ -150,20 +151,22 @@ impl Executor {
         Some(source)
     }
 
-    /// Sends the acknowledgement of a member for the segments that have been combined for it, up to `segment`.
-    pub(super) fn acknowledge(&mut self, member: u32, segment: u32, now: u64, around: &mut impl HostContext) {
+    /// Sends a packet of `bytes` bytes that acknowledges the segments that have been combined for a member, up to
+    /// `segment`. It returns the result of that segment if the member owns segments in turn.
+    pub(super) fn acknowledge(
+        &mut self,
+        member: u32,
+        (segment, bytes): (u32, u64),
+        now: u64,
+        around: &mut impl HostContext,
+    ) {
         let Some(own) = &mut self.groups else { return };
         let at = &mut own.members[member as usize];
         at.acknowledgements.push_back(segment);
         let mark = member | ACKNOWLEDGEMENT;
         let message = queues::Outgoing { flow_id: flow_of(at.of, Part::Credit), mark, dst: Outgoing::GROUP };
         let source = at.lanes[at.lane_of(segment)].source;
-        self.nics.queues.push(
-            source as usize,
-            message,
-            u64::from(self.interface.control),
-            (self.clock.tick, Stream::whole(now)),
-        );
+        self.nics.queues.push(source as usize, message, bytes, (self.clock.tick, Stream::whole(now)));
         around.wake(source);
     }
 
@@ -186,14 +189,25 @@ impl Executor {
         } else {
             let first = at.acknowledgements.iter().position(|&segment| at.lane_of(segment) == lane);
             let segment = first.and_then(|first| at.acknowledgements.remove(first)).unwrap_or(0);
-            let value = contribution(at.of, segment);
-            GroupPacket { group: at.group, segment, work: GroupWork::Acknowledge, value, element: 0 }
+            let group = at.group;
+            let returned = at.find(segment).filter(|&(place, _)| at.ops[place].shape.work == Work::ByOwners);
+            let (work, value) = match returned {
+                Some((place, within)) => {
+                    let op = &at.ops[place];
+                    (taken.is_first, taken.is_last) = op.ends_of_returns(at.member, within);
+                    (GroupWork::Return, own.groups.sum(group, None, segment))
+                }
+                None => (GroupWork::Acknowledge, contribution(at.of, segment)),
+            };
+            GroupPacket { group, segment, work, owners: returned.is_some(), value, element: 0 }
         };
         taken.message.mark = packet.segment;
         own.given[source] = packet;
         // One packet is given to the network, and one arrives for each of the others.
         match packet.work {
-            GroupWork::Multicast | GroupWork::Acknowledge => self.progress.packets += others - 1,
+            GroupWork::Multicast | GroupWork::Acknowledge | GroupWork::Return => {
+                self.progress.packets += others - 1 + i64::from(packet.owners);
+            }
             GroupWork::CombineForAll | GroupWork::CombineFor { .. } => {
                 self.progress.packets -= 1;
                 self.progress.combining += 1;

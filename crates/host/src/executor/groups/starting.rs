@@ -18,7 +18,7 @@ impl Memberships {
         let group = self.groups.get(member.group);
         let shape = Shape::new(&call, group, cut, &mut self.items[member.group as usize])?;
         let first = member.next;
-        let mut op = GroupOp::new(call, (shape, first), (group, member.member), params);
+        let mut op = GroupOp::new(call, (shape, first), (group, member.member, member.trees()), params);
         op.place = self.called.insert(Called { first, ..called });
         member.next = op.end();
         if op.shape.work == Work::Copy {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::line::line_of;
 use super::{Calls, collective_of};
-use crate::collectives::{Algorithm, Collective, ProgramGroup};
+use crate::collectives::{Collective, ProgramGroup};
 use crate::communicator::{Context, OffloadLimits};
 use crate::program::ScriptCall;
 use crate::schedule::ScheduleError;
@@ -65,7 +65,7 @@ impl Calls {
         self.in_switch().into_iter().filter_map(|(number, rank)| {
             let communicator = self.communicator(number, rank)?;
             let mut calls = self.collectives(rank, number).filter_map(collective_of);
-            let call = calls.find(|call| call.within(&communicator).algorithm == Algorithm::InSwitch)?;
+            let call = calls.find(|call| call.within(&communicator).algorithm.is_of_switches())?;
             Some((number, ProgramGroup::of(call, &communicator)?))
         })
     }

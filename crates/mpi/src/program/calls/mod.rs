@@ -21,7 +21,7 @@ use super::{
     Action, Burst, Communicator, Context, GroupCall, Messages, Op, ProgramError, ProgramGroup, Programs, RankProgram,
     Request, Script, ScriptCall, ScriptedRank, Seen,
 };
-use crate::collectives::{Algorithm, Collective, CollectiveError};
+use crate::collectives::{Collective, CollectiveError};
 use crate::communicator::{Group, NodeGroups};
 use crate::schedule::{LONGEST_CALC, ScheduleError};
 
@@ -289,7 +289,7 @@ impl Calls {
 
     /// Returns the communicators with in-switch operations in ascending order, each with the first rank that calls one.
     fn in_switch(&self) -> BTreeMap<u32, u32> {
-        self.used_by(&|call| call.algorithm == Algorithm::InSwitch)
+        self.used_by(&|call| call.algorithm.is_of_switches())
     }
 
     /// The communicators that have some collective operations, in ascending order, and the first rank that calls one.
@@ -444,7 +444,7 @@ impl Programs for Calls {
         for (place, (communicator, group)) in self.served().enumerate() {
             let Some(own) = self.communicator(communicator, group.ranks[0]) else { continue };
             let calls = self.collectives(group.ranks[0], communicator).filter_map(collective_of);
-            for call in calls.filter(|call| call.within(&own).algorithm == Algorithm::InSwitch) {
+            for call in calls.filter(|call| call.within(&own).algorithm.is_of_switches()) {
                 visit(place, &group.call(call), 1);
             }
         }

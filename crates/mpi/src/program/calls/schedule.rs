@@ -281,10 +281,10 @@ impl<'a> Writer<'a> {
     /// Writes a collective operation, which is a request. Each of its rounds waits for the previous one.
     fn collective(&mut self, call: Collective, step: &ScriptCall) -> Result<(), NoSchedule> {
         let call = match call.algorithm {
-            Algorithm::InSwitch if !self.checks => {
+            algorithm if algorithm.is_of_switches() && !self.checks => {
                 return Err(NoSchedule::InSwitch { rank: self.rank, call: line_of(step) });
             }
-            Algorithm::InSwitch => Collective { algorithm: Algorithm::Linear, bytes: 0, ..call },
+            Algorithm::InSwitch | Algorithm::Nvls => Collective { algorithm: Algorithm::Linear, bytes: 0, ..call },
             _ => call,
         };
         let begun = self.begun.entry(call.communicator).or_default();

@@ -21,7 +21,7 @@ pub struct OperationVolumes {
     /// Traffic along the trees of each group of the job. Members are in the order of their nodes.
     pub groups: Vec<TreeVolumes>,
     /// Whether the volumes are complete. They lack the acknowledgements of results for one member, whose number depends
-    /// on the times at which results arrive.
+    /// on the times at which results arrive; and they take owners of results to have equal parts.
     pub exact: bool,
 }
 
@@ -91,11 +91,19 @@ fn add(
     let (work, items) = group_items(call, group);
     for (rank, bytes) in items {
         let bytes = count as f64 * if bytes == 0 { control } else { bytes } as f64;
-        match work {
-            SegmentWork::Copy => volumes.copied[member(rank)] += bytes,
-            SegmentWork::ForAll => volumes.for_all += bytes,
-            SegmentWork::ForOne => volumes.for_one[member(rank)] += bytes,
+        if work == SegmentWork::ForAll {
+            volumes.for_all += bytes;
+            continue;
+        }
+        let (own, owned) = (member(rank), if call.owners { bytes } else { 0.0 });
+        if work != SegmentWork::Copy {
+            volumes.for_one[own] += bytes;
+            volumes.own_combined[own] += owned;
+        }
+        if work != SegmentWork::ForOne {
+            volumes.copied[own] += bytes;
+            volumes.own_copied[own] += owned;
         }
     }
-    work != SegmentWork::ForOne
+    matches!(work, SegmentWork::Copy | SegmentWork::ForAll)
 }
