@@ -10,7 +10,8 @@ use crate::packet::Packet;
 pub const MOST_TRANSMISSIONS: usize = 1 << 23;
 
 /// Packet that leaves on a channel. A node generates no two packets of a message at one time in a plane, so that flow,
-/// mark, destination, plane and generation time identify a packet.
+/// mark, destination, plane and generation time identify a packet of the node. Relays of a message may each generate
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Transmission {
     /// Identifier of the packet, including its job's number.

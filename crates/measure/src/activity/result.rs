@@ -78,7 +78,7 @@ impl Activity {
             None => times.unresolved += step.end - step.begin,
             Some((_, Carriage::Memory)) => times.host += step.end - step.begin,
             Some((handed, Carriage::Packets(flow_id, mark))) => {
-                wires.add(step.rank, (flow_id, mark), at(handed), times);
+                wires.add((step.from, step.rank), (flow_id, mark), at(handed), times);
             }
             Some((handed, Carriage::Link(first, last))) => wires.add_whole((first, last), at(handed), times),
         }

@@ -102,6 +102,41 @@ fn rails(program: &str, relay: &str) -> String {
 }
 
 #[test]
+fn the_time_of_a_relayed_message_is_that_of_its_legs() {
+    // Sending, delays, pipelines, waiting, host and unresolved time on the critical path, which add up to the run. Would
+    // catch a leg that is left out, the time of a leg that counts as waiting for the next, a chunk that is taken for the
+    // message, and the legs of another packet. A packet takes 100 ns inside and 1 us on a rail.
+    let goal = message("relay-explained", 4, 3, 4096);
+    let explained = |keys: &str| {
+        let keys = format!("relay = {{ network = \"inside\", {keys} }}\nmeasure = {{ timeline = true }}");
+        let closed = result(&rails(&goal.program(), &keys)).closed().unwrap().clone();
+        let path = closed.explained.unwrap().critical_path;
+        let parts = [
+            path.serialization_ns,
+            path.propagation_ns,
+            path.routers_ns,
+            path.queueing_ns,
+            path.host_ns,
+            path.unresolved_ns,
+        ];
+        assert!((parts.iter().sum::<f64>() - closed.time_ns.unwrap()).abs() < 1e-9, "{keys}: {parts:?}");
+        let crossed: Vec<u64> = path.classes.iter().map(|class| class.crossed).collect();
+        assert_eq!(crossed.iter().sum::<u64>(), 4, "{keys}: {crossed:?}");
+        parts
+    };
+    let of = |sending: f64| [sending, 2.0 * 100.0 + 2.0 * 1000.0, 2.0 * 100.0, 0.0, 0.0, 0.0];
+    assert_eq!(explained("at = \"source\""), of(4.0 * 100.0 + 4.0 * 1000.0));
+    assert_eq!(explained("at = \"destination\""), of(4.0 * 1000.0 + 4.0 * 100.0));
+    // The last packet follows three inside, and then what is left of three on the rail.
+    assert_eq!(explained("at = \"source\", chunk = \"1 KiB\""), of(100.0 + 4.0 * 1000.0));
+    assert_eq!(explained("at = \"source\", chunk = \"2 KiB\""), of(200.0 + 4.0 * 1000.0));
+    assert_eq!(explained("at = \"destination\", chunk = \"1 KiB\""), of(4.0 * 1000.0 + 100.0));
+    // A relay that holds one chunk: the sender waits for room, which is no serialization of its message.
+    let waits = explained("at = \"source\", chunk = \"2 KiB\", buffer = \"2 KiB\"");
+    assert!(waits[3] > 0.0 && waits[5] == 0.0, "{waits:?}");
+}
+
+#[test]
 fn a_relay_passes_messages_on() {
     // From endpoint 0 of node 0 to endpoint 1 of node 1: inside, then over rail 1, or over rail 0, then inside. Would
     // catch a relay that waits for the whole message though it passes pieces on, one that does not wait for a piece, and
