@@ -47,13 +47,17 @@ pub enum HostError {
         context: Context,
     },
     /// An operation in the switches with too many packets.
-    #[error("rank {rank} calls {} by `in-switch` of {segments} packets: at most 2^30 are allowed", operation.name())]
+    #[error(
+        "rank {rank} calls {} in the switches, up to packet {segments} of its group: at most 2^30 packets of an operation and 2^32 - 1 of a run \
+         are allowed",
+        operation.name()
+    )]
     Segments {
         /// Rank.
         rank: u32,
         /// Operation that the rank calls.
         operation: Operation,
-        /// Number of packets of the operation.
+        /// Number of packets of the operation, or, if the run has too many, of the group's operations so far.
         segments: u64,
     },
     /// An operation names a rank that does not exist.

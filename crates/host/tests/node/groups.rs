@@ -264,6 +264,26 @@ fn who_waits_for_a_group_is_said() {
 }
 
 #[test]
+fn numbers_of_segments_do_not_wrap() {
+    // Would catch a segment that is taken for the one 2^32 before it, in another tree or place of the window: the fourth
+    // operation of 2^30 packets would end at number 2^32.
+    let packets = u64::from(interface(64).packet) << 30;
+    let steps = vec![ScriptCall::StartCollective(call(Operation::Allreduce, packets)); 4];
+    let notes: Notes = Arc::default();
+    let inner = Arc::new(calls(&[steps.clone(), steps]).on_nodes(&[0, 1]));
+    let programs: Arc<dyn Programs> = Arc::new(Noted { inner, notes });
+    let placed = host::LocalRanks::whole([0, 1].into(), 2);
+    let mut executor = Executor::new(&programs, interface(64), placed);
+    executor = executor.with_groups(Arc::new(host::Groups::of(&*programs)));
+    executor.begin(0, &mut crate::world::Requests::default());
+    assert_eq!(
+        executor.error().unwrap().to_string(),
+        "rank 0 calls allreduce in the switches, up to packet 4294967296 of its group: at most 2^30 packets of an operation and 2^32 - 1 of a \
+         run are allowed"
+    );
+}
+
+#[test]
 fn ranks_of_a_node_combine_within_it() {
     // Would catch a leader that does not wait for its node, and one that does not notify it.
     let (within, crossing) = (SEND + RECEIVE, SEND + CROSS + RECEIVE);
@@ -331,8 +351,8 @@ fn packets_pass_the_parts_of_interfaces() {
     assert_eq!(run.requests(0), [SEND + CROSS + RECEIVE, 2 * SEND + CROSS + RECEIVE]);
 }
 
-/// Drawn operation: its communicator, the operation (every second time by owners, if it has any), its bytes, its root, whether ranks wait for it at once, and the
-/// time that some of them calculate before.
+/// Drawn operation: its communicator, the operation (every second time by owners, if it has any), its bytes, its root,
+/// whether ranks wait for it at once, and the time that some of them calculate before.
 type Drawn = (usize, usize, u64, u32, bool, u64);
 
 /// Returns the calls of ranks for some operations, all in one order.

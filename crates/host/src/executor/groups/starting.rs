@@ -12,12 +12,19 @@ use crate::report::HostError;
 use crate::trace::Purpose;
 
 impl Memberships {
-    /// Begins an operation of a member. Returns its place among the unfinished ones.
+    /// Begins an operation of a member. Returns its place among the unfinished ones. Segments of a group are numbered
+    /// without a wrap: trees and windows take them in turn, and neither number divides 2^32.
+    ///
+    /// # Errors
+    /// The number of segments, of the operation or of all so far, if there are too many.
     fn begin(&mut self, called: Called, call: GroupCall, (cut, params): (Cut, &GroupParams)) -> Result<u32, u64> {
         let member = &mut self.members[called.member as usize];
         let group = self.groups.get(member.group);
         let shape = Shape::new(&call, group, cut, &mut self.items[member.group as usize])?;
         let first = member.next;
+        if first.checked_add(shape.segments).is_none() {
+            return Err(u64::from(first) + u64::from(shape.segments));
+        }
         let mut op = GroupOp::new(call, (shape, first), (group, member.member, member.trees()), params);
         op.place = self.called.insert(Called { first, ..called });
         member.next = op.end();
