@@ -11,7 +11,7 @@ use apps::motifs::{
     ProgramSpec, SweepSpec, TraceSpec, TrainingSpec,
 };
 use mpi::collectives::{Algorithm, Operation, Selection, algorithms};
-use mpi::communicator::OffloadLimits;
+use mpi::communicator::Interconnect;
 use mpi::program::{Action, Context, Ended, GroupCall, Matched, Op, ProgramGroup, Programs, stridden};
 use mpi::schedule::{ScheduleBuilder, goal};
 use proptest::prelude::*;
@@ -504,15 +504,15 @@ proptest! {
         // take, or takes in another order.
         let graph = drawn_graph(tasks, &loads, &phases);
         let rank_of: Vec<u32> = (0..tasks).map(|task| task * 7 % 5 % ranks).collect();
-        for offload_limits in [None, Some(&OffloadLimits::new())] {
-            let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load: 11.0, iterations, offload_limits };
+        for interconnect in [None, Some(&Interconnect::default())] {
+            let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load: 11.0, iterations, interconnect };
             let driven = Arc::new(MessageDriven::new(&graph, &spec).unwrap());
             let programs: Arc<dyn Programs> = driven;
             let (pairs, left, computed) = sent(&programs);
             prop_assert_eq!((pairs, left), (said(&*programs), 0));
             let all: u64 = graph.loads.iter().map(|load| (load * 11.0) as u64).sum();
             prop_assert_eq!(computed, u64::from(iterations) * all);
-            prop_assert!(offload_limits.is_some() || programs.groups().is_empty());
+            prop_assert!(interconnect.is_some() || programs.groups().is_empty());
         }
     }
 }

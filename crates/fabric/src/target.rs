@@ -35,7 +35,7 @@ pub struct TreePacket {
     pub segment: u32,
     /// Operation on the packet.
     pub work: TreeWork,
-    /// Whether the packet crosses the link of its owner too: the sender of a multicast gets a copy, and the member that
+    /// Whether the packet crosses the owner's link too: the sender of a multicast gets a copy, and the member that
     /// alone gets a result contributes to it.
     pub owners: bool,
     /// Number of members that have contributed to the packet. 1 when a member sends it.

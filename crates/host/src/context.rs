@@ -262,7 +262,7 @@ pub struct GroupPacket {
     pub segment: u32,
     /// Operation on the packet.
     pub work: GroupWork,
-    /// Whether the packet crosses the link of its owner too: the sender of a multicast gets a copy, and the member that
+    /// Whether the packet crosses the owner's link too: the sender of a multicast gets a copy, and the member that
     /// alone gets a result contributes to it.
     pub owners: bool,
     /// Stand-in for its content: sums of these numbers, modulo 2^64, show that each contribution has been combined

@@ -8,6 +8,10 @@ use std::fmt::{Display, Formatter};
 use std::ops::Range;
 use std::sync::Arc;
 
+mod islands;
+
+pub use islands::{IslandError, Islands};
+
 /// Context of a communicator: a message matches only receives of an equal context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Context(u32);
@@ -33,6 +37,18 @@ impl Context {
         Self(self.0 | Self::COLLECTIVE)
     }
 
+    /// Returns the context of the groups of islands in the switches, given that of collective operations.
+    #[must_use]
+    pub const fn of_islands(self) -> Self {
+        Self(self.0 | Self::COLLECTIVE << 1)
+    }
+
+    /// Returns the context of the groups of rails in the switches, given that of collective operations.
+    #[must_use]
+    pub const fn of_rails(self) -> Self {
+        Self(self.0 | Self::COLLECTIVE << 2)
+    }
+
     /// Returns whether this is a context of collective operations.
     pub const fn is_collective(self) -> bool {
         self.0 & Self::COLLECTIVE != 0
@@ -40,7 +56,7 @@ impl Context {
 
     /// Returns the number of the communicator.
     pub const fn number(self) -> u32 {
-        self.0 & !Self::COLLECTIVE
+        self.0 & (Self::COLLECTIVE - 1)
     }
 
     /// Returns the whole context as an integer of 30 bits.
@@ -253,6 +269,12 @@ pub struct NodeGroups {
     node_of: Vec<u32>,
     /// Collective operations of the leaders' group that switches carry out.
     service: OffloadScope,
+    /// Number of each node in the machine.
+    numbers: Vec<u32>,
+    /// Islands of the members.
+    islands: Result<Arc<Islands>, IslandError>,
+    /// Collective operations of the groups of islands and rails that switches carry out.
+    islands_service: OffloadScope,
 }
 
 /// Collective operations of a group that switches carry out.
@@ -268,6 +290,15 @@ pub enum OffloadScope {
 }
 
 impl OffloadScope {
+    /// Returns the operations that both scopes include.
+    fn less(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, _) | (_, Self::Nothing) => Self::Nothing,
+            (Self::UpTo(one), Self::UpTo(other)) => Self::UpTo(one.min(other)),
+            (Self::All, limited) | (limited, Self::All) => limited,
+        }
+    }
+
     /// Returns whether switches carry out an operation of `bytes` bytes. `combines` tells whether the operation
     /// combines or copies.
     pub const fn includes(self, combines: bool, bytes: u64) -> bool {
@@ -282,6 +313,16 @@ impl OffloadScope {
 /// Groups with operations that switches do not carry out. The key is the context of the group's collective operations
 /// and the first rank of the group.
 pub type OffloadLimits = BTreeMap<(Context, u32), OffloadScope>;
+
+/// Interconnect of a job's ranks, as collective operations see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interconnect {
+    /// Groups with operations that switches do not carry out.
+    pub limits: OffloadLimits,
+    /// Island of each node in the first of several networks. `None`: the node has no port there. Empty if there is one
+    /// network.
+    pub islands: Arc<[Option<u32>]>,
+}
 
 impl NodeGroups {
     /// Groups the members of `group` by node. `node_of_rank` gives the node of each rank.
@@ -302,15 +343,50 @@ impl NodeGroups {
             first.push(ranks.len() as u32);
         }
         let leaders = nodes.iter().map(|members| group.rank(members[0].1)).collect();
-        Self { ranks: ranks.into(), first, leaders, node_of, service: OffloadScope::All }
+        let numbers = nodes.iter().map(|members| members[0].0).collect();
+        Self {
+            ranks: ranks.into(),
+            first,
+            leaders,
+            node_of,
+            service: OffloadScope::All,
+            numbers,
+            islands: Err(IslandError::OneNetwork),
+            islands_service: OffloadScope::All,
+        }
     }
 
-    /// Sets the operations that switches carry out to the entry of `offload_limits` for the leaders' group of the
-    /// communicator with `context`. Without an entry: all operations.
+    /// Adds the islands of the members of the communicator with `context`, and the operations that switches carry out for
+    /// its groups. Without an entry in the limits: all operations.
     #[must_use]
-    pub fn among(self, offload_limits: &OffloadLimits, context: Context) -> Self {
-        let first = self.leaders.first().copied().unwrap_or(u32::MAX);
-        Self { service: offload_limits.get(&(context.collective(), first)).copied().unwrap_or_default(), ..self }
+    pub fn among(self, interconnect: &Interconnect, context: Context) -> Self {
+        let context = context.collective();
+        let limit = |context: Context, first: u32| interconnect.limits.get(&(context, first)).copied();
+        let service = limit(context, self.leaders.first().copied().unwrap_or(u32::MAX)).unwrap_or_default();
+        let islands = Islands::of((&self.ranks, &self.numbers), &interconnect.islands).map(Arc::new);
+        let of = |own: &Arc<Islands>| {
+            let within = (0..own.count()).filter_map(|island| limit(context.of_islands(), own.island(island).rank(0)));
+            let across = (0..own.size()).filter_map(|place| limit(context.of_rails(), own.rail(place).rank(0)));
+            within.chain(across).reduce(OffloadScope::less).unwrap_or_default()
+        };
+        let islands_service = islands.as_ref().map_or(OffloadScope::All, of);
+        Self { service, islands, islands_service, ..self }
+    }
+
+    /// Returns the islands of the members.
+    ///
+    /// # Errors
+    /// If the members are not in islands of equal size, one on each node.
+    pub const fn islands(&self) -> Result<&Arc<Islands>, IslandError> {
+        match &self.islands {
+            Ok(islands) => Ok(islands),
+            Err(error) => Err(*error),
+        }
+    }
+
+    /// Returns the operations of the groups of islands and rails that switches carry out.
+    pub const fn islands_service(&self) -> OffloadScope {
+        self.islands_service
     }
 
     /// Sets the leaders' operations that switches carry out.

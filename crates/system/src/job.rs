@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mpi::communicator::OffloadLimits;
+use mpi::communicator::{Interconnect, OffloadLimits};
 use routing::Routing;
 use topology::Topology;
-use units::{Bytes, KeyError, KeyResult, Time};
+use units::{Bytes, KeyError, KeyResult, NodeId, Time};
 
 use crate::allocation::Allocator;
 use crate::build_cache::BuildCache;
@@ -63,15 +63,29 @@ impl JobBuilder {
     }
 }
 
-/// Builds the unfinished jobs of a point. `offload_limits` holds, for each job, the groups that routers have no room
+/// Returns the island of each node in the first of several networks. Empty if there is one network.
+fn islands_of(topology: &dyn Topology) -> Arc<[Option<u32>]> {
+    let views = topology.views();
+    let Some(first) = views.networks.and_then(|networks| networks.parts().first()).filter(|own| !own.name.is_empty())
+    else {
+        return Arc::default();
+    };
+    (0..topology.nodes()).map(|node| first.places.place(NodeId(node)).map(|(island, _)| island)).collect()
+}
+
+/// Builds the unfinished jobs of a point. `limits` holds, for each job, the groups that routers have no room
 /// for.
 pub fn job_builders(
     spec: &ExperimentSpec,
     (topology, network_model): (&Arc<dyn Topology>, &dyn NetworkModel),
     (base, parts): (&Path, &BuildCache),
-    offload_limits: &[OffloadLimits],
+    limits: &[OffloadLimits],
 ) -> Result<Vec<JobBuilder>, KeyError> {
-    let (none, of_job) = (OffloadLimits::new(), |job: usize| offload_limits.get(job));
+    let islands = islands_of(&**topology);
+    let of_job = |job: usize| {
+        let limits = limits.get(job).cloned().unwrap_or_default();
+        Interconnect { limits, islands: Arc::clone(&islands) }
+    };
     let packet = match network_model.has(Feature::Packets) {
         true => fabric::packet_size(spec.link.of_class("injection").0),
         false => Bytes(model::WHOLE),
@@ -89,7 +103,7 @@ pub fn job_builders(
         seed: spec.seed,
         base,
         parts,
-        offload_limits: of_job(0).unwrap_or(&none),
+        interconnect: &of_job(0),
         overflow: spec.in_switch.overflow,
     };
     if let Some(workload) = &spec.workload {
@@ -111,8 +125,8 @@ pub fn job_builders(
         let (nodes, place) = allocator.next(job).map_err(at)?;
         // Each job has separate streams at a node. The first job has those of a single workload.
         let seed = spec.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let (nodes, offload_limits) = (nodes.as_deref(), of_job(number).unwrap_or(&none));
-        let context = BuildContext { place: &place, nodes, seed, offload_limits, ..whole };
+        let (nodes, interconnect) = (nodes.as_deref(), of_job(number));
+        let context = BuildContext { place: &place, nodes, seed, interconnect: &interconnect, ..whole };
         let workload = workloads::build(&job.workload, &context).map_err(at)?;
         let pacer = pacer_of(&job.workload, &*workload).map_err(at)?;
         let JobSpec { name, start, end, background, .. } = job.clone();

@@ -82,6 +82,10 @@ class _AllreduceKeys(Section):
             "binary",
             "scatter-doubling",
             "in-switch",
+            "nvls",
+            "nvls-ring",
+            "nvls-doubling",
+            "nvls-in-switch",
         ]
         | None
     ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of each operation (default `auto`).""")
@@ -188,6 +192,10 @@ class Bcast(Section, tag=("kind", "bcast")):
             "binary",
             "scatter-doubling",
             "in-switch",
+            "nvls",
+            "nvls-ring",
+            "nvls-doubling",
+            "nvls-in-switch",
         ]
         | None
     ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of a broadcast (default `auto`).""")
@@ -234,6 +242,10 @@ class Barrier(Section, tag=("kind", "barrier")):
             "binary",
             "scatter-doubling",
             "in-switch",
+            "nvls",
+            "nvls-ring",
+            "nvls-doubling",
+            "nvls-in-switch",
         ]
         | None
     ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of a barrier (default `auto`).""")

@@ -179,6 +179,10 @@ class Collective(Section, tag=("kind", "collective")):
             "binary",
             "scatter-doubling",
             "in-switch",
+            "nvls",
+            "nvls-ring",
+            "nvls-doubling",
+            "nvls-in-switch",
         ]
         | None
     ) = key("""Algorithm. `cutthrough list collectives` shows which algorithms support which operation (default
@@ -250,6 +254,10 @@ class Training(Section, tag=("kind", "training")):
             "binary",
             "scatter-doubling",
             "in-switch",
+            "nvls",
+            "nvls-ring",
+            "nvls-doubling",
+            "nvls-in-switch",
         ]
         | None
     ) = key("""Algorithm of the allreduces of gradients and tensors (default `auto`).""")
@@ -272,6 +280,10 @@ class Training(Section, tag=("kind", "training")):
             "binary",
             "scatter-doubling",
             "in-switch",
+            "nvls",
+            "nvls-ring",
+            "nvls-doubling",
+            "nvls-in-switch",
         ]
         | None
     ) = key("""Algorithm of the token exchange (default `auto`).""")
@@ -336,6 +348,10 @@ class Lammps(Section, tag=("kind", "lammps")):
             "binary",
             "scatter-doubling",
             "in-switch",
+            "nvls",
+            "nvls-ring",
+            "nvls-doubling",
+            "nvls-in-switch",
         ]
         | None
     ) = key("""Algorithm of the sums over all ranks (default `auto`).""")

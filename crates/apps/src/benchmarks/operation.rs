@@ -152,7 +152,7 @@ fn timed(
     let ranks = context.node_of.len() as u32;
     let repetition = repetition(sizes, (repetitions, warm_up), context.settle)?;
     let group = Group::all(ranks);
-    let nodes = NodeGroups::new(&group, context.node_of).among(context.offload_limits, Context::WORLD);
+    let nodes = NodeGroups::new(&group, context.node_of).among(context.interconnect, Context::WORLD);
     let nodes = Arc::new(nodes);
     let own = Communicator::world(0, ranks).on_nodes(Arc::clone(&nodes));
     let call = |&bytes: &u64| {

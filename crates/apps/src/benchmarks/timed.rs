@@ -17,7 +17,7 @@ use std::sync::Arc;
 use units::Time;
 
 use super::table::TableRow;
-use mpi::collectives::{Algorithm, Collective, GroupCall, Operation, ProgramGroup};
+use mpi::collectives::{Algorithm, Collective, GroupCall, GroupNumbers, Operation, ProgramGroup};
 use mpi::communicator::{Communicator, Context, Group};
 use mpi::program::{Action, FanOut, Interval, Messages, Programs, RankProgram, Script, ScriptCall, ScriptedRank, Seen};
 
@@ -229,22 +229,27 @@ impl Programs for Timed {
     }
 
     fn groups(&self) -> Vec<ProgramGroup> {
-        let call = self.repetition.sizes.iter().find_map(|&bytes| self.exercise.operation(self.at(0, bytes, 0)));
-        let own = || self.exercise.communicator(0, self.ranks);
-        call.and_then(|call| ProgramGroup::of(&call, &own())).into_iter().collect()
+        self.each_in_switch(&mut |_, _| {})
     }
 
     fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
-        let Some(group) = self.groups().pop() else { return };
-        for &bytes in &self.repetition.sizes {
-            if let Some(call) = self.exercise.operation(self.at(0, bytes, 0)) {
-                visit(0, &group.call(&call), u64::from(self.repetition.iterations()));
-            }
-        }
+        self.each_in_switch(&mut |place, call| visit(place, call, u64::from(self.repetition.iterations())));
     }
 }
 
 impl Timed {
+    /// Visits the in-switch calls of an iteration of each size. Returns the groups.
+    fn each_in_switch(&self, visit: &mut dyn FnMut(usize, &GroupCall)) -> Vec<ProgramGroup> {
+        let mut numbers = GroupNumbers::default();
+        let own = self.exercise.communicator(0, self.ranks);
+        for &bytes in &self.repetition.sizes {
+            if let Some(call) = self.exercise.operation(self.at(0, bytes, 0)) {
+                numbers.add(&call, &own, visit);
+            }
+        }
+        numbers.groups()
+    }
+
     /// Visits the sizes of the messages of a barrier or an iteration.
     fn sizes_in(&self, sending: &Sending<'_>, visit: &mut dyn FnMut(u64, u64)) {
         match *sending {

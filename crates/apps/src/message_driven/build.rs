@@ -89,7 +89,7 @@ impl<'a> Builder<'a> {
             delivered: Vec::new(),
             numbers: vec![0; spec.ranks as usize],
             coming: vec![0; spec.ranks as usize],
-            served: ServedBuilder::new(spec.offload_limits),
+            served: ServedBuilder::new(spec.interconnect),
         };
         for (task, load) in (0..).zip(&graph.loads) {
             builder.object(task, (load * spec.time_per_load).round() as u64);

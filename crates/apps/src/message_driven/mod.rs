@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 pub use entries::MessageDriven;
 use entries::{EntryOutput, sizes};
-use mpi::communicator::OffloadLimits;
+use mpi::communicator::Interconnect;
 use mpi::program::{GroupCall, Messages, ProgramGroup, Programs, RankProgram};
 use rank::DrivenRank;
 
@@ -75,7 +75,7 @@ pub struct DrivenSpec<'a> {
     pub iterations: u32,
     /// Groups that the switches have no room for, if switches carry out multicasts and reductions. `None`: all
     /// communication uses messages.
-    pub offload_limits: Option<&'a OffloadLimits>,
+    pub interconnect: Option<&'a Interconnect>,
 }
 
 impl Programs for MessageDriven {

@@ -8,7 +8,7 @@
 
 use super::table::Rows;
 use mpi::collectives::{GroupCall, Operation, ProgramGroup};
-use mpi::communicator::{Context, OffloadLimits};
+use mpi::communicator::{Context, Interconnect};
 use tasks::{Group, GroupKind};
 
 /// Groups that switches serve, and the deliveries of their results.
@@ -40,7 +40,7 @@ impl Served {
 #[derive(Debug)]
 pub(super) struct ServedBuilder<'a> {
     /// Groups that switches serve not at all or not completely. `None` if they serve no group.
-    offload_limits: Option<&'a OffloadLimits>,
+    interconnect: Option<&'a Interconnect>,
     /// Number of groups so far that switches may serve.
     candidates: u32,
     calls: Vec<GroupCall>,
@@ -51,9 +51,9 @@ pub(super) struct ServedBuilder<'a> {
 }
 
 impl<'a> ServedBuilder<'a> {
-    pub fn new(offload_limits: Option<&'a OffloadLimits>) -> Self {
+    pub fn new(interconnect: Option<&'a Interconnect>) -> Self {
         Self {
-            offload_limits,
+            interconnect,
             candidates: 0,
             calls: Vec::new(),
             ranks: Vec::new(),
@@ -65,7 +65,7 @@ impl<'a> ServedBuilder<'a> {
     /// Adds a group and returns its number, if switches serve it. `members` are the ranks of its members in ascending
     /// order, `root` the rank of its root.
     pub fn serve(&mut self, group: &Group, members: impl Iterator<Item = u32>, root: u32) -> Option<u32> {
-        let offload_limits = self.offload_limits?;
+        let interconnect = self.interconnect?;
         let mut ranks: Vec<u32> = members.chain([root]).collect();
         ranks.sort_unstable();
         ranks.dedup();
@@ -78,7 +78,7 @@ impl<'a> ServedBuilder<'a> {
             GroupKind::Multicast => Operation::Broadcast,
             GroupKind::Reduction => Operation::Reduce,
         };
-        let service = offload_limits.get(&(context, ranks[0])).copied().unwrap_or_default();
+        let service = interconnect.limits.get(&(context, ranks[0])).copied().unwrap_or_default();
         if !service.includes(operation.combines(), group.bytes) {
             return None;
         }

@@ -21,7 +21,7 @@ use super::sweep::{Sweep, SweepSpec};
 use super::training;
 use super::training::spec::TrainingSpec;
 use super::{Motif, MotifPrograms};
-use mpi::communicator::OffloadLimits;
+use mpi::communicator::Interconnect;
 use mpi::program::{Programs, calls};
 use mpi::schedule::goal;
 
@@ -115,7 +115,7 @@ impl ProgramSpec {
             node_of,
             base,
             backend: None,
-            offload_limits: &OffloadLimits::new(),
+            interconnect: &Interconnect::default(),
             settle: Time(0),
         })
     }
@@ -201,7 +201,7 @@ impl GoalSpec {
 
 impl CallsSpec {
     fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, KeyError> {
-        let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
+        let &ProgramContext { node_of, base, backend, interconnect, .. } = context;
         let name = shown(&self.file);
         let wrong = |message: String| KeyError::new("file", format!("{name}: {message}"));
         let calls =
@@ -209,7 +209,9 @@ impl CallsSpec {
         let calls = calls.carried_by(backend).map_err(|error| wrong(error.to_string()))?;
         check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
         calls.check(None).map_err(|error| wrong(error.to_string()))?;
-        Ok(Arc::new(calls.on_nodes(node_of).among(offload_limits)))
+        let calls = calls.on_nodes(node_of).among(interconnect);
+        calls.check_islands().map_err(|error| wrong(error.to_string()))?;
+        Ok(Arc::new(calls))
     }
 }
 

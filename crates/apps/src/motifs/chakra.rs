@@ -40,7 +40,7 @@ const fn one() -> f64 {
 impl ChakraSpec {
     /// Builds the program of the traces.
     pub(super) fn build(&self, context: &ProgramContext<'_>) -> Result<Arc<dyn Programs>, KeyError> {
-        let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
+        let &ProgramContext { node_of, base, backend, interconnect, .. } = context;
         let name = shown(&self.file);
         let wrong = |message: String| KeyError::new("file", format!("{name}: {message}"));
         check_ending(&self.file, "chakra")?;
@@ -62,6 +62,8 @@ impl ChakraSpec {
         let calls = calls.carried_by(backend).map_err(|error| wrong(error.to_string()))?;
         check_room(calls.ranks(), node_of.len() as u32).map_err(wrong)?;
         calls.check(None).map_err(|error| wrong(error.to_string()))?;
-        Ok(Arc::new(calls.on_nodes(node_of).among(offload_limits)))
+        let calls = calls.on_nodes(node_of).among(interconnect);
+        calls.check_islands().map_err(|error| wrong(error.to_string()))?;
+        Ok(Arc::new(calls))
     }
 }

@@ -10,7 +10,9 @@ use units::{Bytes, KeyError, KeyResult, Time};
 use super::limits::{check_reduction, check_time};
 use super::program_context::ProgramContext;
 use super::ranks::{Grouping, Groups};
-use mpi::collectives::{Algorithm, Collective, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound};
+use mpi::collectives::{
+    Algorithm, Collective, CollectiveError, Fastest, GroupNumbers, Operation, ProgramGroup, Selection, bound,
+};
 use mpi::communicator::Communicator;
 use mpi::program::{
     Action, FanOut, GroupCall, Interval, Measure, Messages, Programs, RankProgram, Script, ScriptCall, ScriptedRank,
@@ -193,7 +195,7 @@ impl CollectiveProgram {
             Grouping::new(ranks, spec.group_size.unwrap_or(ranks), spec.group_stride).at_key("group_size")?;
         let mut program = Self {
             call: spec.call(grouping.size(), context)?,
-            groups: Groups::new(grouping, 0, (context.node_of, context.offload_limits)),
+            groups: Groups::new(grouping, 0, (context.node_of, context.interconnect)),
             ranks,
             iterations: spec.iterations,
             compute: spec.compute.0,
@@ -205,8 +207,12 @@ impl CollectiveProgram {
         let mut messages = 0_u64;
         program.each_size(&mut |_, count| messages = messages.saturating_add(count));
         program.messages = messages;
-        let members = program.groups().iter().map(|group| group.ranks.len() as u64).sum::<u64>();
-        program.in_switch = members.saturating_mul(u64::from(spec.iterations));
+        let members: Vec<u64> = program.groups().iter().map(|group| group.ranks.len() as u64).collect();
+        let mut in_switch = 0_u64;
+        program.each_group_call(&mut |place, _, count| {
+            in_switch = in_switch.saturating_add(members[place].saturating_mul(count));
+        });
+        program.in_switch = in_switch;
         Ok(program)
     }
 }
@@ -232,13 +238,14 @@ impl Programs for CollectiveProgram {
     }
 
     fn groups(&self) -> Vec<ProgramGroup> {
-        self.groups.in_switch(&self.call).collect()
+        let mut numbers = GroupNumbers::default();
+        self.groups.each_in_switch(&self.call, &mut numbers, &mut |_, _| {});
+        numbers.groups()
     }
 
     fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
-        for (place, group) in self.groups().iter().enumerate() {
-            visit(place, &group.call(&self.call), u64::from(self.iterations));
-        }
+        let mut visit = |place: usize, call: &GroupCall| visit(place, call, u64::from(self.iterations));
+        self.groups.each_in_switch(&self.call, &mut GroupNumbers::default(), &mut visit);
     }
 
     fn messages_of(&self, from: u32, visit: &mut dyn FnMut(Messages)) {

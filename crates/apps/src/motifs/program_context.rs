@@ -5,7 +5,7 @@ use std::path::Path;
 use units::Time;
 
 use mpi::collectives::CollectiveBackend;
-use mpi::communicator::OffloadLimits;
+use mpi::communicator::Interconnect;
 
 /// Nodes and surroundings of a program that is being built.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,8 @@ pub struct ProgramContext<'a> {
     pub base: &'a Path,
     /// Component that carries out collective operations. `None`: chosen by each operation's algorithm.
     pub backend: Option<CollectiveBackend>,
-    /// Groups that switches have no room for.
-    pub offload_limits: &'a OffloadLimits,
+    /// Interconnect of the nodes.
+    pub interconnect: &'a Interconnect,
     /// Time after a barrier in which interfaces become idle. Benchmarks begin to measure after it.
     pub settle: Time,
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mpi::collectives::{Collective, ProgramGroup};
-use mpi::communicator::{Communicator, Context, Group, NodeGroups, OffloadLimits};
+use mpi::collectives::{Collective, GroupCall, GroupNumbers};
+use mpi::communicator::{Communicator, Context, Group, Interconnect, NodeGroups};
 
 /// Division of ranks into groups of `size` ranks, `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +59,11 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Creates the communicators with number `number`. `node_of` holds the node of each rank, and `offload_limits` the
-    /// groups that switches have no room for.
-    pub fn new(grouping: Grouping, number: u32, (node_of, offload_limits): (&[u32], &OffloadLimits)) -> Self {
+    /// Creates the communicators with number `number`. `node_of` holds the node of each rank, and `interconnect` what
+    /// joins the nodes.
+    pub fn new(grouping: Grouping, number: u32, (node_of, interconnect): (&[u32], &Interconnect)) -> Self {
         let context = Context::new(number).unwrap_or(Context::WORLD);
-        let nodes = |group| Arc::new(NodeGroups::new(&grouping.group(group), node_of).among(offload_limits, context));
+        let nodes = |group| Arc::new(NodeGroups::new(&grouping.group(group), node_of).among(interconnect, context));
         Self { grouping, context, nodes: (0..grouping.groups()).map(nodes).collect() }
     }
 
@@ -85,8 +85,16 @@ impl Groups {
         (0..self.grouping.groups()).map(|group| self.communicator(self.grouping.group(group).rank(0)))
     }
 
-    /// Returns the groups of ranks that carry a call out in the switches. Empty if the call is not in-switch.
-    pub fn in_switch<'a>(&'a self, call: &'a Collective) -> impl Iterator<Item = ProgramGroup> + 'a {
-        self.firsts().filter_map(|own| ProgramGroup::of(call, &own))
+    /// Numbers the groups of ranks that carry a call out in the switches, and visits the calls of their members. There are
+    /// none if switches do not carry it out.
+    pub fn each_in_switch(
+        &self,
+        call: &Collective,
+        numbers: &mut GroupNumbers,
+        visit: &mut dyn FnMut(usize, &GroupCall),
+    ) {
+        if call.algorithm.is_of_switches() {
+            self.firsts().for_each(|own| numbers.add(call, &own, visit));
+        }
     }
 }

@@ -46,6 +46,6 @@ impl TraceSpec {
         let not_read = |error: String| check_ending(&self.file, "trace").err().unwrap_or_else(|| wrong(error));
         let trace = Trace::open(&context.base.join(&self.file), replay).map_err(|error| not_read(error.to_string()))?;
         check_room(trace.ranks(), context.node_of.len() as u32).map_err(wrong)?;
-        Ok(Arc::new(trace.on_nodes(context.node_of, context.offload_limits)))
+        Ok(Arc::new(trace.on_nodes(context.node_of, context.interconnect)))
     }
 }

@@ -1,9 +1,9 @@
 //! Packets that follow the tree of a group: their tags, their copying in routers, and their combining in combine units.
 //!
 //! A packet is looked up in the tables of trees by its entry, which comes from the table of the previous switch. Its
-//! tag, which describes its operation, lies beside the pool; the tags are empty without groups. Model choice: a multicast
-//! leaves out the port of the member that has sent it, by every switch or on its way down from the top switch, unless its
-//! sender gets a copy too (`TreePacket::owners`).
+//! tag, which describes its operation, lies beside the pool; the tags are empty without groups. Model choice: a
+//! multicast leaves out the port of the member that has sent it, by every switch or on its way down from the top
+//! switch, unless its sender gets a copy too (`TreePacket::owners`).
 
 use routing::RouteState;
 use routing::trees::{Exit, Trees};

@@ -85,6 +85,16 @@ impl Fastest {
         Self { per_byte: if rate > 0.0 { 1.0 / rate } else { self.per_byte }, ..self.clone() }
     }
 
+    /// Returns the minimum time of `island` bytes in the first network and then of `rail` bytes in others, in picoseconds.
+    /// In a pipeline both may be under way at once.
+    fn in_sequence(&self, (island, rail): (f64, f64), is_pipeline: bool) -> u64 {
+        let rate = |networks: &[FastestNetwork]| networks.iter().map(|network| network.rate).sum::<f64>();
+        let (first, others) = self.networks.split_at(self.networks.len().min(1));
+        let time = |bytes: f64, rate: f64| if rate > 0.0 { bytes / rate } else { 0.0 };
+        let (island, rail) = (time(island, rate(first)), time(rail, rate(others)));
+        (if is_pipeline { island.max(rail) } else { island + rail }) as u64
+    }
+
     /// Returns the minimum time of a message of `bytes` bytes, in picoseconds.
     pub fn message(&self, bytes: u64) -> u64 {
         let rails = if self.rails.stripes(bytes as f64) { self.rails.count } else { 1 };
@@ -154,7 +164,7 @@ impl RailUse {
 /// is n/B, where messages take 2(P-1)/P n/B, because the switches combine and copy the data of the other nodes. With
 /// owners (`nvls`) of N nodes it is (N+1)/N n/B.
 pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) -> u64 {
-    let fastest = &fastest.among(communicator);
+    let (all, fastest) = (fastest, &fastest.among(communicator));
     let Collective { operation, algorithm, bytes, .. } = call.within(communicator);
     let members = f64::from(communicator.len());
     let (nodes, most, least) = match communicator.nodes() {
@@ -168,6 +178,10 @@ pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) 
     if nodes < 2.0 {
         return bound_within(&call.within(communicator), communicator.len(), &fastest.within);
     }
+    let call = call.within(communicator);
+    if let Some([island, rail]) = super::islands::least_bytes(&call, communicator) {
+        return fastest.latency + all.in_sequence((island, rail), call.chunks(communicator) > 1);
+    }
     let bytes = bytes as f64;
     // Bytes that some node has to send at least, and bytes that some node has to receive at least. All nodes together
     // send as many bytes as they receive, so that some node sends at least the mean and some node receives at least the
@@ -177,7 +191,7 @@ pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) 
         // In a scan, the result of the last member depends on members of other nodes.
         Operation::Broadcast | Operation::Reduce | Operation::Scan | Operation::Exscan => (bytes, bytes),
         Operation::Allreduce if algorithm == Algorithm::InSwitch => (bytes, bytes),
-        // The result of each part crosses the links of its owner once more, in both directions.
+        // The result of each part crosses the links of the part's owner once more, in both directions.
         Operation::Allreduce if algorithm == Algorithm::Nvls => (bytes + bytes / nodes, bytes + bytes / nodes),
         Operation::ReduceScatter if algorithm == Algorithm::Nvls => (bytes, bytes / nodes),
         Operation::Allgather if algorithm == Algorithm::Nvls => (members / nodes * bytes, members * bytes),

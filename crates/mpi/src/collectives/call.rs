@@ -7,7 +7,7 @@ use super::group_call::GroupCall;
 use super::member::{Member, Shares};
 use super::selection::Selection;
 use super::table::{Algorithm, Operation, Phases, algorithms, is_segmented};
-use crate::communicator::{Communicator, Group, NodeGroups};
+use crate::communicator::{Communicator, Group, IslandError, NodeGroups};
 
 /// Call of a collective operation. All members of the communicator call it with equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +150,14 @@ pub enum CollectiveError {
          ranks calculate nothing"
     )]
     CombinedOnNic,
+    /// The members are not in equal islands of the first of several networks.
+    #[error("`{}` is for members in equal islands of the first of several networks: {reason}", algorithm.name())]
+    Islands {
+        /// Algorithm of the call.
+        algorithm: Algorithm,
+        /// Reason why the members have no equal islands.
+        reason: IslandError,
+    },
     /// Hierarchical operation in a communicator whose nodes are not known.
     #[error("the nodes of communicator {communicator} are not known, which a hierarchical operation needs")]
     NoNodes {
@@ -181,6 +189,20 @@ impl Collective {
     /// # Errors
     /// [`CollectiveError`] if the members cannot make this call.
     pub fn check(&self, communicator: &Communicator) -> Result<(), CollectiveError> {
+        self.check_values(communicator)?;
+        let algorithm = self.algorithm;
+        if algorithm.is_of_islands() {
+            let islands = communicator.nodes().map_or(Err(IslandError::OneNetwork), |nodes| nodes.islands());
+            islands.map_err(|reason| CollectiveError::Islands { algorithm, reason })?;
+        }
+        Ok(())
+    }
+
+    /// Checks the call for `communicator`, whatever the islands of its members are.
+    ///
+    /// # Errors
+    /// [`CollectiveError`] if the members cannot make this call.
+    pub(crate) fn check_values(&self, communicator: &Communicator) -> Result<(), CollectiveError> {
         let Self { operation, algorithm, bytes, element, root, radix, .. } = *self;
         let members = communicator.len();
         if !algorithms(operation).any(|other| other == algorithm) {
@@ -248,14 +270,23 @@ impl Collective {
     }
 
     /// Returns the call with the algorithm that the members of `communicator` use. `Auto` is resolved by the built-in
-    /// table. An operation in the switches falls back to messages if the switches do not serve the group.
+    /// table. An operation by islands is one of a single network if all members are in one island, or each in another one.
+    /// An operation in the switches falls back to messages if the switches do not serve the group.
     #[must_use]
     pub fn within(&self, communicator: &Communicator) -> Self {
         let combines = self.operation.combines();
-        let is_unserved = |nodes: &Arc<NodeGroups>| !nodes.service().includes(combines, self.bytes);
-        let offload_limits = self.algorithm.is_of_switches() && communicator.nodes().is_some_and(is_unserved);
-        let algorithm = if offload_limits { Algorithm::Auto } else { self.algorithm };
-        Self { algorithm, ..*self }.chosen(communicator.len())
+        let nodes = communicator.nodes();
+        let islands = nodes.and_then(|nodes| nodes.islands().ok());
+        let algorithm = islands.map_or(self.algorithm, |own| self.algorithm.in_islands(self.operation, own));
+        let service = |nodes: &Arc<NodeGroups>| match algorithm.is_of_islands() {
+            true => nodes.islands_service(),
+            false => nodes.service(),
+        };
+        let is_unserved = |nodes: &Arc<NodeGroups>| !service(nodes).includes(combines, self.bytes);
+        let is_limited = algorithm.is_of_switches() && nodes.is_some_and(is_unserved);
+        let algorithm = if is_limited { Algorithm::Auto } else { algorithm };
+        let segment = if is_segmented(self.operation, algorithm) { self.segment } else { 0 };
+        Self { algorithm, segment, ..*self }.chosen(communicator.len())
     }
 
     /// Returns member `own` of `size` with root `root` in `operation`, which may be a part of this operation.
@@ -267,7 +298,7 @@ impl Collective {
             0 => 1,
             segment => self.segmented(size).div_ceil(segment).clamp(1, MOST_SEGMENTS) as u32,
         };
-        Member { own, size, root, radix, elements, segments, shares: Shares::Each }
+        Member { own, size, root, radix, elements, first: 0, segments, shares: Shares::Each }
     }
 }
 

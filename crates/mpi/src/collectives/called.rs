@@ -13,7 +13,7 @@ use super::group_call::GroupCall;
 use super::in_switch::ProgramGroup;
 use super::selection::Selection;
 use super::table::{Algorithm, Operation};
-use crate::communicator::{Communicator, Context, Group, NodeGroups, OffloadLimits, OffloadScope};
+use crate::communicator::{Communicator, Context, Group, Interconnect, NodeGroups, OffloadScope};
 
 /// Placement of a program that is called back, and the backend of its collective operations.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +25,8 @@ pub struct CalledPlace<'a> {
     /// Whether operations of communicators that the program creates during the run fall back to messages. Switches have
     /// no tables for these communicators. If false, their operations are refused.
     pub by_messages: bool,
-    /// Groups that switches have no room for.
-    pub offload_limits: &'a OffloadLimits,
+    /// Interconnect of the nodes.
+    pub interconnect: &'a Interconnect,
 }
 
 /// Collective operations of a program that is called back.
@@ -44,7 +44,7 @@ pub struct CalledCollectives {
 impl CalledCollectives {
     /// Creates the collective operations of a program of `ranks` ranks that runs at `place`.
     pub fn new(ranks: u32, place: &CalledPlace<'_>) -> Self {
-        let world = NodeGroups::new(&Group::all(ranks), place.node_of).among(place.offload_limits, Context::WORLD);
+        let world = NodeGroups::new(&Group::all(ranks), place.node_of).among(place.interconnect, Context::WORLD);
         Self {
             node_of: place.node_of.into(),
             backend: place.backend,
@@ -76,7 +76,10 @@ impl CalledCollectives {
         number: &mut usize,
     ) -> Result<Collective, CollectiveError> {
         let operation = call.operation;
-        if call.algorithm.is_of_switches() && self.backend != Some(CollectiveBackend::Hardware) {
+        // Islands and rails have groups of ranks that are not known before the run.
+        if call.algorithm.is_of_islands()
+            || call.algorithm.is_of_switches() && self.backend != Some(CollectiveBackend::Hardware)
+        {
             return Err(CollectiveError::CalledBack { operation });
         }
         if self.backend.is_none() {
@@ -149,13 +152,9 @@ mod tests {
 
     /// Collective operations of four ranks on two nodes.
     fn operations(backend: CollectiveBackend, by_messages: bool) -> CalledCollectives {
-        let offload_limits = OffloadLimits::new();
-        let place = CalledPlace {
-            node_of: &[7, 7, 9, 9],
-            backend: Some(backend),
-            by_messages,
-            offload_limits: &offload_limits,
-        };
+        let interconnect = Interconnect::default();
+        let place =
+            CalledPlace { node_of: &[7, 7, 9, 9], backend: Some(backend), by_messages, interconnect: &interconnect };
         CalledCollectives::new(4, &place)
     }
 

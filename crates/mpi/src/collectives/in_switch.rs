@@ -5,6 +5,8 @@
 //! One rank of each node is a member of the group. The ranks of a node exchange messages only within the node, to
 //! combine or distribute their data as in a hierarchical operation. No messages go between nodes.
 
+use std::collections::BTreeMap;
+
 use super::call::{Collective, Stage};
 use super::data::Data;
 use super::group_call::GroupCall;
@@ -24,11 +26,48 @@ pub struct ProgramGroup {
     pub first: Vec<u32>,
 }
 
+/// Numbers of groups, in the order in which calls of them are added.
+#[derive(Debug, Default)]
+pub struct GroupNumbers {
+    numbers: BTreeMap<(Context, u32), usize>,
+    groups: Vec<ProgramGroup>,
+}
+
+impl GroupNumbers {
+    /// Adds the groups of a call in `communicator` whose algorithm has been chosen, and visits the calls of their members:
+    /// the number of the group, and the call. There are none unless switches carry it out.
+    pub fn add(&mut self, call: &Collective, communicator: &Communicator, visit: &mut dyn FnMut(usize, &GroupCall)) {
+        let call = call.within(communicator);
+        let mut take = |group: ProgramGroup, call: GroupCall| {
+            // Groups of one context have no rank in common.
+            let count = self.groups.len();
+            let number = *self.numbers.entry((group.context, group.ranks[0])).or_insert(count);
+            if number == count {
+                self.groups.push(group);
+            }
+            visit(number, &call);
+        };
+        if let Some(islands) = super::islands::islands_of(&call, communicator) {
+            return super::islands::each_group(&call, communicator, islands, &mut take);
+        }
+        if let Some(group) = ProgramGroup::of(&call, communicator) {
+            let own = group.call(&call);
+            take(group, own);
+        }
+    }
+
+    /// Returns the groups, in the order of their numbers.
+    pub fn groups(self) -> Vec<ProgramGroup> {
+        self.groups
+    }
+}
+
 impl ProgramGroup {
-    /// Returns the group that a call in `communicator` uses. Requires a call whose algorithm has been chosen. `None` if
-    /// the operation is not in the switches, or if all members share a node.
+    /// Returns the group that stands for `communicator` in a call. Requires a call whose algorithm has been chosen. `None`
+    /// if the operation is not in the switches, or by islands, or if all members share a node.
     pub fn of(call: &Collective, communicator: &Communicator) -> Option<Self> {
-        if !call.within(communicator).algorithm.is_of_switches() {
+        let algorithm = call.within(communicator).algorithm;
+        if !algorithm.is_of_switches() || algorithm.is_of_islands() {
             return None;
         }
         let (group, first) = match communicator.nodes() {

@@ -53,6 +53,8 @@ pub struct Member {
     pub radix: u32,
     /// Elements of the buffer. If the data are blocks of a square ([`Data::Block`]): elements of one part.
     pub elements: u64,
+    /// Elements before the buffer, if it is a slice of a larger one.
+    pub first: u64,
     /// Number of segments that a buffer (in ring algorithms: a part) is sent in; at least 1.
     pub segments: u32,
     /// Assignment of the parts of the buffer to members.

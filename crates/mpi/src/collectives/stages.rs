@@ -17,9 +17,12 @@ pub const fn stages(call: &Collective) -> u8 {
 }
 
 /// Returns the part of a rank in stage `number` of an operation that has been checked. `None` if the rank takes no
-/// part.
-pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Option<Stage> {
+/// part. Operations by islands have stages of each chunk; others have one chunk.
+pub fn stage(call: &Collective, communicator: &Communicator, (number, chunk): (u8, u32)) -> Option<Stage> {
     let call = &call.within(communicator);
+    if let Some(islands) = super::islands::islands_of(call, communicator) {
+        return super::islands::stage(call, communicator, islands, (number, chunk));
+    }
     match call.algorithm {
         Algorithm::InSwitch | Algorithm::Nvls if communicator.nodes().is_none() => {
             return if number == MIDDLE { super::in_switch::of_members(call, communicator) } else { None };
@@ -37,11 +40,29 @@ pub fn stage(call: &Collective, communicator: &Communicator, number: u8) -> Opti
 }
 
 impl Collective {
-    /// Returns the action that the communicator's own member posts to the switches in an operation that has been
-    /// checked. `None` if it posts nothing.
-    pub fn in_switch(&self, communicator: &Communicator) -> Option<GroupCall> {
-        let is_of_switches = self.within(communicator).algorithm.is_of_switches();
-        if is_of_switches { stage(self, communicator, MIDDLE)?.in_switch } else { None }
+    /// Returns the number of chunks whose stages form a pipeline, in an operation that has been checked.
+    pub fn chunks(&self, communicator: &Communicator) -> u32 {
+        let elements = self.operation.buffer(self.bytes, communicator.len()) / u64::from(self.element.max(1));
+        match self.segment / u64::from(self.element.max(1)) {
+            segment if segment > 0 && self.algorithm.is_of_islands() => elements.div_ceil(segment).max(1) as u32,
+            _ => 1,
+        }
+    }
+
+    /// Iterates over the stages of all chunks.
+    fn each_place(&self, communicator: &Communicator) -> impl Iterator<Item = (u8, u32)> + use<> {
+        let stages = stages(self);
+        (0..self.chunks(communicator)).flat_map(move |chunk| (0..stages).map(move |number| (number, chunk)))
+    }
+
+    /// Returns the actions that the communicator's own member posts to the switches, in order, in an operation that has
+    /// been checked.
+    pub fn in_switch(&self, communicator: &Communicator) -> Vec<GroupCall> {
+        let call = self.within(communicator);
+        if !call.algorithm.is_of_switches() {
+            return Vec::new();
+        }
+        call.each_place(communicator).filter_map(|place| stage(&call, communicator, place)?.in_switch).collect()
     }
 
     /// Visits the messages that the own member sends in an operation that has been checked: the destination rank, the
@@ -85,7 +106,7 @@ impl Collective {
     pub fn is_symmetric(&self, communicator: &Communicator) -> bool {
         let call = self.within(communicator);
         let is_symmetric = |stage: Stage| stage.phases.iter().all(|phase| phase.is_symmetric(&stage.at));
-        stages(&call) == 1 && stage(&call, communicator, 0).is_some_and(is_symmetric)
+        stages(&call) == 1 && stage(&call, communicator, (0, 0)).is_some_and(is_symmetric)
     }
 
     /// Returns the number of messages that the own member sends in an operation that has been checked.
@@ -103,7 +124,7 @@ impl Collective {
     /// Visits the messages that the own member sends.
     fn each_sent(&self, communicator: &Communicator, visit: &mut dyn FnMut(&Stage, Sent)) {
         let call = self.within(communicator);
-        for stage in (0..stages(&call)).filter_map(|number| stage(&call, communicator, number)) {
+        for stage in call.each_place(communicator).filter_map(|place| stage(&call, communicator, place)) {
             for phase in stage.phases {
                 if let Some(own) = phase.circulated(&stage.at) {
                     visit(&stage, Sent::Circulated(own));

@@ -154,14 +154,20 @@ pub enum Algorithm {
     ScatterDoubling,
     /// Switches copy and combine packets. The ranks of a node first combine their data within the node.
     InSwitch,
-    /// Like `in-switch`, but each member owns a part of the buffer, and the packets of a part cross the link of its owner
+    /// Like `in-switch`, but each member owns a part of the buffer, and the packets of a part cross the owner's link
     /// too (NVLink SHARP).
     Nvls,
+    /// By `nvls` within islands of the first network, and by a ring between equal members of all islands.
+    NvlsRing,
+    /// By `nvls` within islands of the first network, and by recursive doubling between equal members of all islands.
+    NvlsDoubling,
+    /// By `nvls` within islands of the first network, and by `in-switch` between equal members of all islands.
+    NvlsInSwitch,
 }
 
 impl Algorithm {
     /// All algorithms.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::Auto,
         Self::Linear,
         Self::Binomial,
@@ -180,6 +186,9 @@ impl Algorithm {
         Self::ScatterDoubling,
         Self::InSwitch,
         Self::Nvls,
+        Self::NvlsRing,
+        Self::NvlsDoubling,
+        Self::NvlsInSwitch,
     ];
 
     /// Returns the name in files.
@@ -203,12 +212,20 @@ impl Algorithm {
             Self::ScatterDoubling => "scatter-doubling",
             Self::InSwitch => "in-switch",
             Self::Nvls => "nvls",
+            Self::NvlsRing => "nvls-ring",
+            Self::NvlsDoubling => "nvls-doubling",
+            Self::NvlsInSwitch => "nvls-in-switch",
         }
     }
 
-    /// Returns whether switches carry out the algorithm.
+    /// Returns whether the algorithm is a sequence of operations in islands of the first network and between them.
+    pub const fn is_of_islands(self) -> bool {
+        matches!(self, Self::NvlsRing | Self::NvlsDoubling | Self::NvlsInSwitch)
+    }
+
+    /// Returns whether switches carry out the algorithm, or a part of it.
     pub const fn is_of_switches(self) -> bool {
-        matches!(self, Self::InSwitch | Self::Nvls)
+        matches!(self, Self::InSwitch | Self::Nvls) || self.is_of_islands()
     }
 
     /// Returns whether the algorithm has a radix that can be chosen.
@@ -223,7 +240,7 @@ pub const fn is_segmented(operation: Operation, algorithm: Algorithm) -> bool {
     matches!(
         (operation, algorithm),
         (O::Broadcast | O::Reduce | O::Allreduce, A::Chain | A::Binary | A::Binomial | A::KNomial)
-            | (O::Allreduce, A::Ring)
+            | (O::Allreduce, A::Ring | A::NvlsRing | A::NvlsDoubling | A::NvlsInSwitch)
     )
 }
 
@@ -323,7 +340,9 @@ pub fn algorithms(operation: Operation) -> impl Iterator<Item = Algorithm> {
         Algorithm::Auto => true,
         Algorithm::Hierarchical => is_hierarchical(operation),
         Algorithm::InSwitch => is_in_switches(operation),
-        Algorithm::Nvls => has_owners(operation),
+        Algorithm::Nvls | Algorithm::NvlsRing | Algorithm::NvlsDoubling | Algorithm::NvlsInSwitch => {
+            has_owners(operation)
+        }
         _ => phases(operation, algorithm).is_some(),
     })
 }

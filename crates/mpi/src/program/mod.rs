@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::collectives::{CalledPlace, CollectiveError, Fastest};
-pub use crate::collectives::{GroupCall, ProgramGroup};
+pub use crate::collectives::{GroupCall, GroupNumbers, ProgramGroup};
 pub use crate::communicator::{Communicator, Context};
 use crate::schedule::ScheduleError;
 

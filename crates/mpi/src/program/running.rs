@@ -13,20 +13,52 @@ pub(super) struct Running {
     communicator: Communicator,
     /// Operations that the rank had begun in the communicator before this one. It is the tag of the messages.
     tag: u32,
-    /// Current stage, if the rank takes part in it, and the number of stages begun.
-    stage: Option<Stage>,
-    begun: u8,
-    /// Current phase of the stage, and its next round.
-    phase: usize,
-    round: u32,
+    /// Position in the stage of the chunk that has come furthest, and in the stages of chunks behind it.
+    cursor: Cursor,
+    behind: Vec<Cursor>,
+    /// Number of steps begun. In each step, the stages of consecutive chunks are under way, one stage each.
+    begun: u32,
     /// Received bytes that have not been combined yet.
     uncombined: u64,
-    /// Whether an in-switch call has yet to be posted.
-    unposted: bool,
+    /// Number of in-switch calls that have yet to be posted.
+    unposted: u32,
     /// Next interaction of the rank with its interface, in an operation that network interfaces carry out.
     on_nic: OnNic,
     /// Whether the operation is held back until its turn to post the in-switch call.
     pub held: bool,
+}
+
+/// Position of a rank in a stage.
+#[derive(Clone, Debug, Default)]
+struct Cursor {
+    /// Stage, if the rank takes part in it.
+    stage: Option<Stage>,
+    /// Current phase of the stage, and its next round.
+    phase: usize,
+    round: u32,
+}
+
+impl Cursor {
+    /// Whether the stage is in the switches and has not begun.
+    fn posts_to_switches(&self) -> bool {
+        self.round == 0 && self.stage.as_ref().is_some_and(|stage| stage.in_switch.is_some())
+    }
+
+    /// Advances to the next round, past finished phases. Returns whether there is one.
+    fn has_round(&mut self) -> bool {
+        if self.posts_to_switches() {
+            return true;
+        }
+        while let Some(stage) = &self.stage
+            && let Some(phase) = stage.phases.get(self.phase)
+        {
+            if self.round < phase.rounds(&stage.at) {
+                return true;
+            }
+            (self.phase, self.round) = (self.phase + 1, 0);
+        }
+        false
+    }
 }
 
 /// Progress of an offloaded operation between a rank and its network interface.
@@ -45,28 +77,28 @@ impl Running {
     pub fn new(call: Collective, communicator: Communicator, tag: u32) -> Result<Self, ProgramError> {
         call.check(&communicator)?;
         let call = call.within(&communicator);
-        let unposted = call.in_switch(&communicator).is_some();
-        let (stage, begun, phase, round, uncombined) = (None, 0, 0, 0, 0);
+        let unposted = call.in_switch(&communicator).len() as u32;
+        let (cursor, behind, begun, uncombined) = (Cursor::default(), Vec::new(), 0, 0);
         let on_nic = if call.on_nic { OnNic::Before } else { OnNic::Over };
-        Ok(Self { call, communicator, tag, stage, begun, phase, round, uncombined, unposted, on_nic, held: false })
+        Ok(Self { call, communicator, tag, cursor, behind, begun, uncombined, unposted, on_nic, held: false })
     }
 
-    /// Returns the communicator and the operation's index in it if an in-switch call has yet to be posted.
+    /// Returns the communicator and the operation's index in it if in-switch calls have yet to be posted.
     pub fn unposted(&self) -> Option<(Context, u32)> {
-        self.unposted.then(|| (self.communicator.context(), self.tag))
+        (self.unposted > 0).then(|| (self.communicator.context(), self.tag))
     }
 
     /// Returns the communicator and the operation's index in it if the next step posts an in-switch call. Requires that
     /// nothing is outstanding.
     pub fn turn(&mut self) -> Option<(Context, u32)> {
         let combines = self.uncombined > 0 && self.call.time_per_byte > 0;
-        let is_next = self.unposted && !combines && self.has_round() && self.posts_to_switches();
+        let is_next = self.unposted > 0 && !combines && self.has_round() && self.posts_to_switches();
         self.unposted().filter(|_| is_next)
     }
 
-    /// Whether the current stage is in the switches and has not begun.
+    /// Whether a current stage is in the switches and has not begun.
     fn posts_to_switches(&self) -> bool {
-        self.round == 0 && self.stage.as_ref().is_some_and(|stage| stage.in_switch.is_some())
+        self.cursor.posts_to_switches() || self.behind.iter().any(Cursor::posts_to_switches)
     }
 
     /// Posts the next operations. Requires that everything posted before has ended. Posts nothing at the end of the
@@ -114,48 +146,57 @@ impl Running {
     /// Advances to the next round, past finished phases and stages. Returns whether there is one.
     fn has_round(&mut self) -> bool {
         loop {
-            if self.posts_to_switches() {
+            let ahead = self.cursor.has_round();
+            if self.behind.iter_mut().fold(ahead, |has_round, own| own.has_round() || has_round) {
                 return true;
             }
-            let phase = self.stage.as_ref().and_then(|stage| Some((stage, stage.phases.get(self.phase)?)));
-            if let Some((stage, phase)) = phase {
-                if self.round < phase.rounds(&stage.at) {
-                    return true;
-                }
-                (self.phase, self.round) = (self.phase + 1, 0);
-                continue;
-            }
-            if self.begun == stages(&self.call) {
+            let (stages, chunks) = (u32::from(stages(&self.call)), self.call.chunks(&self.communicator));
+            let step = self.begun;
+            if step == chunks + stages - 1 {
                 return false;
             }
-            self.stage = stage(&self.call, &self.communicator, self.begun);
-            (self.begun, self.phase, self.round) = (self.begun + 1, 0, 0);
+            self.begun += 1;
+            // The stage of the earliest chunk comes first.
+            let under_way = step.saturating_sub(stages - 1)..=step.min(chunks - 1);
+            let mut cursors = under_way.map(|chunk| {
+                let stage = stage(&self.call, &self.communicator, ((step - chunk) as u8, chunk));
+                Cursor { stage, phase: 0, round: 0 }
+            });
+            self.cursor = cursors.next().unwrap_or_default();
+            self.behind.clear();
+            self.behind.extend(cursors);
         }
     }
 
-    /// Posts a round. Returns whether it has any operation.
+    /// Posts a round of each current stage. Returns whether they have any operation.
     fn post_round(&mut self, posts: &mut Posts<'_>) -> bool {
-        let Some(Stage { group, at, phases, in_switch }) = &self.stage else { return false };
-        if let Some(call) = in_switch {
-            self.uncombined = combined(call, at);
-            (self.round, self.unposted) = (1, false);
-            posts.post(Action::Group(*call), 1, 0);
-            return true;
+        let mut posted = false;
+        for cursor in std::iter::once(&mut self.cursor).chain(&mut self.behind) {
+            if !cursor.has_round() {
+                continue;
+            }
+            let Some(Stage { group, at, phases, in_switch }) = &cursor.stage else { continue };
+            cursor.round += 1;
+            if let Some(call) = in_switch {
+                self.uncombined += combined(call, at);
+                self.unposted = self.unposted.saturating_sub(1);
+                posts.post(Action::Group(*call), 1, 0);
+                posted = true;
+                continue;
+            }
+            let shape = Shape {
+                group,
+                at,
+                element: u64::from(self.call.element),
+                tag: self.tag,
+                context: self.communicator.context().collective(),
+            };
+            let uncombined = &mut self.uncombined;
+            phases[cursor.phase].round(at, cursor.round - 1, &mut |of_shape| {
+                *uncombined += shape.post(&of_shape, posts);
+                posted = true;
+            });
         }
-        let shape = Shape {
-            group,
-            at,
-            element: u64::from(self.call.element),
-            tag: self.tag,
-            context: self.communicator.context().collective(),
-        };
-        let (mut posted, mut uncombined) = (false, 0);
-        phases[self.phase].round(at, self.round, &mut |of_shape| {
-            uncombined += shape.post(&of_shape, posts);
-            posted = true;
-        });
-        self.uncombined = uncombined;
-        self.round += 1;
         posted
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use mpi::collectives::{Collective, Data, Member, Operation, Stage, Way, stage, stages};
-use mpi::communicator::Communicator;
+use mpi::communicator::{Communicator, Context};
 
 /// Buffer of a rank, by element: a bit for each contributing rank of combined data, a number of other data.
 pub type Buffer = Vec<u64>;
@@ -20,7 +20,7 @@ pub struct Sent {
 struct Walker {
     communicator: Communicator,
     stage: Option<Stage>,
-    begun: u8,
+    begun: u32,
     phase: usize,
     round: u32,
     buffer: Buffer,
@@ -38,8 +38,8 @@ pub struct Run {
     call: Collective,
     walkers: Vec<Walker>,
     wires: BTreeMap<(u32, u32), VecDeque<Vec<u64>>>,
-    /// Members that have posted to the switches, by the first rank of their group.
-    switches: BTreeMap<u32, Vec<usize>>,
+    /// Members that have posted to the switches, by the context and the first rank of their group.
+    switches: BTreeMap<(Context, u32), Vec<usize>>,
     sent: Sent,
 }
 
@@ -113,10 +113,14 @@ impl Run {
                 }
                 return true;
             }
-            if walker.begun == stages(&self.call) {
+            // Chunk after chunk: a pipeline only brings them forward.
+            let call = self.call.within(&walker.communicator);
+            let stages = u32::from(stages(&call));
+            if walker.begun == stages * call.chunks(&walker.communicator) {
                 return false;
             }
-            walker.stage = stage(&self.call, &walker.communicator, walker.begun);
+            let place = ((walker.begun % stages) as u8, walker.begun / stages);
+            walker.stage = stage(&call, &walker.communicator, place);
             (walker.begun, walker.phase, walker.round) = (walker.begun + 1, 0, 0);
         }
     }
@@ -124,7 +128,10 @@ impl Run {
     fn send(&mut self, rank: usize, to: u32, data: Data, (at, real): (&Member, &Member)) {
         let mut payload = Vec::new();
         let buffer = &self.walkers[rank].buffer;
-        data.each_range(at.elements, &mut |from, end| payload.extend(&buffer[from as usize..end as usize]));
+        let first = at.first as usize;
+        data.each_range(at.elements, &mut |from, end| {
+            payload.extend(&buffer[first + from as usize..first + end as usize]);
+        });
         assert_eq!(payload.len() as u64, data.elements(at.elements), "{data:?} of {}", at.elements);
         self.wires.entry((rank as u32, to)).or_default().push_back(payload);
         self.sent.messages[rank] += 1;
@@ -134,7 +141,7 @@ impl Run {
     /// Posts the data of a member to the switches. The last member makes the switches deliver all results.
     fn post_to_switches(&mut self, rank: usize, stage: &Stage) {
         assert!(stage.group.len() > 1 && stage.phases.is_empty());
-        let posted = self.switches.entry(stage.group.rank(0)).or_default();
+        let posted = self.switches.entry((stage.in_switch.unwrap().context, stage.group.rank(0))).or_default();
         posted.push(rank);
         if posted.len() < stage.group.len() as usize {
             return;
@@ -166,8 +173,9 @@ impl Run {
         while let Some(&(from, data, way)) = open.first() {
             let Some(payload) = self.wires.entry((from, rank as u32)).or_default().pop_front() else { return true };
             let mut payload = payload.into_iter();
-            data.each_range(at.as_ref().unwrap().elements, &mut |first, end| {
-                for place in first as usize..end as usize {
+            let at = at.as_ref().unwrap();
+            data.each_range(at.elements, &mut |from, end| {
+                for place in (at.first + from) as usize..(at.first + end) as usize {
                     let came = payload.next().expect("a message that is too short");
                     let combine = |element: &mut u64| {
                         if self.call.operation != Operation::Barrier {
@@ -215,7 +223,7 @@ impl Run {
 fn given(operation: Operation, at: &Member, had: &[(Member, Buffer)], buffer: &mut Buffer) {
     let mut store = |data: Data, of: &dyn Fn(usize) -> u64| {
         data.each_range(at.elements, &mut |from, end| {
-            (from as usize..end as usize).for_each(|place| buffer[place] = of(place));
+            ((at.first + from) as usize..(at.first + end) as usize).for_each(|place| buffer[place] = of(place));
         });
     };
     let combined = |place: usize| {

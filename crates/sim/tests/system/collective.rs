@@ -3,7 +3,7 @@
 
 use crate::common::{build, digest, digest_of, result};
 use fabric::Grain;
-use mpi::collectives::{Algorithm, Operation, algorithms};
+use mpi::collectives::{Operation, algorithms};
 use sim::PointResult;
 
 /// Overheads, links and routers take whole nanoseconds; 100 bytes at 4 Gb/s are 200 ns.
@@ -129,7 +129,7 @@ fn bounds_within_a_node_are_those_of_its_memory() {
     }
     assert_eq!(of("broadcast", "linear", none), (1512.0, 1512.0));
     for operation in Operation::ALL {
-        for algorithm in algorithms(operation).filter(|&algorithm| algorithm != Algorithm::InSwitch) {
+        for algorithm in algorithms(operation).filter(|&algorithm| !algorithm.is_of_switches()) {
             for memory in [none, twice, once] {
                 of(operation.name(), algorithm.name(), memory);
             }

@@ -186,8 +186,8 @@ fn message_driven(
     let rank = |node: NodeId| used.binary_search(&node).unwrap_or(0) as u32;
     let rank_of: Vec<u32> = tasks.map(rank).collect();
     let (ranks, time_per_load) = (used.len() as u32, time_per_load.0 as f64);
-    let offload_limits = in_hardware.then_some(context.offload_limits);
-    let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load, iterations, offload_limits };
+    let interconnect = in_hardware.then_some(context.interconnect);
+    let spec = DrivenSpec { rank_of: &rank_of, ranks, time_per_load, iterations, interconnect };
     let programs = MessageDriven::new(&steps.graph, &spec);
     let programs = programs.map_err(|error| match error {
         DrivenError::TooLarge => KeyError::new("workload.graph", error),
@@ -212,7 +212,7 @@ fn message_driven(
         operations,
         processors: NodeProcessors::new(context)?,
         on_nic: false,
-        offload_limits: offload_limits.map_or_else(LimitedGroups::default, LimitedGroups::of),
+        interconnect: interconnect.map_or_else(LimitedGroups::default, LimitedGroups::of),
     }))
 }
 
@@ -238,7 +238,7 @@ fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Wor
         node_of: &nodes,
         base: context.base,
         backend,
-        offload_limits: context.offload_limits,
+        interconnect: context.interconnect,
         settle: nic.settle(),
     };
     let built = spec.benchmark.build(&place, context.seed).under("workload.benchmark")?;
@@ -270,7 +270,7 @@ fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Wor
         operations,
         processors: NodeProcessors::new(context)?,
         on_nic: backend == Some(CollectiveBackend::Nic),
-        offload_limits: LimitedGroups::of(context.offload_limits),
+        interconnect: LimitedGroups::of(context.interconnect),
     }))
 }
 
@@ -296,7 +296,7 @@ fn program(spec: &ProgramRanksSpec, context: &BuildContext<'_>) -> Result<Arc<dy
             node_of: &nodes,
             base: context.base,
             backend,
-            offload_limits: context.offload_limits,
+            interconnect: context.interconnect,
             settle: Time(0),
         }),
     };
@@ -317,7 +317,7 @@ fn program(spec: &ProgramRanksSpec, context: &BuildContext<'_>) -> Result<Arc<dy
         operations,
         processors: NodeProcessors::new(context)?,
         on_nic: backend == Some(CollectiveBackend::Nic),
-        offload_limits: LimitedGroups::of(context.offload_limits),
+        interconnect: LimitedGroups::of(context.interconnect),
     }))
 }
 
@@ -336,7 +336,7 @@ fn called_back(
     let programs = context.parts.programs.get(&spec.name).ok_or_else(|| spec.absent())?;
     check_room(programs.ranks(), node_of.len() as u32).at_key("name")?;
     let by_messages = context.overflow == Overflow::Software;
-    let place = CalledPlace { node_of, backend, by_messages, offload_limits: context.offload_limits };
+    let place = CalledPlace { node_of, backend, by_messages, interconnect: context.interconnect };
     Ok(Arc::clone(programs).placed(&place).unwrap_or_else(|| Arc::clone(programs)))
 }
 

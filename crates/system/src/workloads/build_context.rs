@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mapping::strategies::StrategyName;
 use mapping::{HostLimits, HostTable, Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
-use mpi::communicator::OffloadLimits;
+use mpi::communicator::Interconnect;
 use tasks::TaskGraph;
 use topology::{NetworkSpec, Topology};
 use traffic::{Placement, PlacementSpec, Shape};
@@ -36,8 +36,8 @@ pub(crate) struct BuildContext<'a> {
     pub base: &'a Path,
     /// Parts that points share, and programs that no file can express.
     pub parts: &'a BuildCache,
-    /// Groups that routers have no room for.
-    pub offload_limits: &'a OffloadLimits,
+    /// Interconnect of the nodes.
+    pub interconnect: &'a Interconnect,
     /// Treatment of operations that routers have no room for.
     pub overflow: Overflow,
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::error::TraceError;
 use super::index::Index;
 use super::totals::Totals;
-use mpi::collectives::{Collective, GroupCall, ProgramGroup};
-use mpi::communicator::{Communicator, Context, NodeGroups, OffloadLimits};
+use mpi::collectives::{Collective, GroupCall, GroupNumbers, ProgramGroup};
+use mpi::communicator::{Communicator, Context, Interconnect, NodeGroups};
 use mpi::program::ScriptCall;
 
 /// In-switch calls of a rank, by communicator: the number of operations, and a hash of their order and sizes.
@@ -95,11 +95,11 @@ impl InSwitch {
         self.0.is_empty()
     }
 
-    /// Sets the nodes of ranks. `offload_limits` holds groups that switches have no room for.
-    pub fn place(&mut self, index: &Index, node_of: &[u32], offload_limits: &OffloadLimits) {
+    /// Sets the nodes of ranks. `interconnect` joins the nodes.
+    pub fn place(&mut self, index: &Index, node_of: &[u32], interconnect: &Interconnect) {
         for (&number, used) in &mut self.0 {
             let (Some(group), Some(context)) = (index.group(number), Context::new(number)) else { continue };
-            used.nodes = Some(Arc::new(NodeGroups::new(group, node_of).among(offload_limits, context)));
+            used.nodes = Some(Arc::new(NodeGroups::new(group, node_of).among(interconnect, context)));
         }
     }
 
@@ -114,28 +114,22 @@ impl InSwitch {
 
     /// Returns the groups that switches serve.
     pub fn groups(&self, index: &Index) -> Vec<ProgramGroup> {
-        self.served(index).map(|(_, group)| group).collect()
+        self.each_served(index, &mut |_, _, _| {})
     }
 
     /// Visits the calls of these groups: the index of the group, the call, and how often all members make it.
     pub fn each_call(&self, index: &Index, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
-        for (place, (used, group)) in self.served(index).enumerate() {
-            used.calls
-                .iter()
-                .filter(|(call, _)| is_in_switch(call))
-                .for_each(|(call, count)| visit(place, &group.call(call), *count));
+        self.each_served(index, visit);
+    }
+
+    fn each_served(&self, index: &Index, visit: &mut dyn FnMut(usize, &GroupCall, u64)) -> Vec<ProgramGroup> {
+        let mut numbers = GroupNumbers::default();
+        for (&number, used) in &self.0 {
+            let Some(communicator) = self.communicator(index, number, used.rank) else { continue };
+            for (call, count) in used.calls.iter().filter(|(call, _)| call.algorithm.is_of_switches()) {
+                numbers.add(call, &communicator, &mut |place, call| visit(place, call, *count));
+            }
         }
+        numbers.groups()
     }
-
-    fn served<'a>(&'a self, index: &'a Index) -> impl Iterator<Item = (&'a Used, ProgramGroup)> {
-        self.0.iter().filter_map(move |(&number, used)| {
-            let communicator = self.communicator(index, number, used.rank)?;
-            let (call, _) = used.calls.iter().find(|(call, _)| is_in_switch(call))?;
-            Some((used, ProgramGroup::of(call, &communicator)?))
-        })
-    }
-}
-
-fn is_in_switch(call: &Collective) -> bool {
-    call.algorithm.is_of_switches()
 }

@@ -34,7 +34,7 @@ use source::{FilePart, Reader, SharedFile};
 use steps::Steps;
 use totals::Totals;
 
-use mpi::communicator::OffloadLimits;
+use mpi::communicator::Interconnect;
 
 pub use calls::NoCalls;
 pub use error::TraceError;
@@ -92,12 +92,11 @@ impl Trace {
     }
 
     /// Declares the node of each rank. Ranks of one node then combine in-switch contributions within the node. By
-    /// default, each rank has a separate node. `offload_limits` holds groups that switches serve not at all or not
-    /// completely.
+    /// default, each rank has a separate node. `interconnect` joins the nodes.
     #[must_use]
-    pub fn on_nodes(mut self, node_of: &[u32], offload_limits: &OffloadLimits) -> Self {
+    pub fn on_nodes(mut self, node_of: &[u32], interconnect: &Interconnect) -> Self {
         let Some(in_switch) = Arc::get_mut(&mut self.in_switch).filter(|own| !own.is_empty()) else { return self };
-        in_switch.place(&self.index, node_of, offload_limits);
+        in_switch.place(&self.index, node_of, interconnect);
         self.operations = (0..self.ranks()).map(|rank| self.count(rank, &self.totals(rank))).sum();
         self
     }

@@ -9,7 +9,7 @@ use crate::motifs::planned;
 use crate::motifs::program_context::ProgramContext;
 use crate::motifs::ranks::{Grouping, Groups};
 use crate::motifs::{calc, recv, send};
-use mpi::collectives::{Algorithm, Collective, Fastest, Operation, ProgramGroup, Selection};
+use mpi::collectives::{Algorithm, Collective, Fastest, GroupNumbers, Operation, ProgramGroup, Selection};
 use mpi::program::{GroupCall, Measure, Messages, ScriptCall};
 
 /// Measured part of a step.
@@ -125,7 +125,7 @@ impl Plan {
             migrants: migrants(&edges, &values),
             step_time: of_atoms("atom_time", values.atom_time, per_rank)?,
             rebuild_time: of_atoms("rebuild_time", values.rebuild_time, per_rank)?,
-            all: Groups::new(grouping, 0, (context.node_of, context.offload_limits)),
+            all: Groups::new(grouping, 0, (context.node_of, context.interconnect)),
             sums: values.sums.iter().map(|&bytes| Collective { bytes, ..allreduce }).collect(),
             allreduce,
             grid,
@@ -257,6 +257,15 @@ impl Plan {
         }
     }
 
+    /// Visits the in-switch calls, each with the number of its group and of its repetitions. Returns the groups.
+    fn each_in_switch(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) -> Vec<ProgramGroup> {
+        let mut numbers = GroupNumbers::default();
+        for (call, often) in self.calls() {
+            self.all.each_in_switch(&call, &mut numbers, &mut |place, call| visit(place, call, often));
+        }
+        numbers.groups()
+    }
+
     /// Returns every sum with its number of repetitions.
     fn calls(&self) -> Vec<(Collective, u64)> {
         let count = |is: fn(&Shape) -> bool| self.shapes.iter().filter(|own| is(&own.0)).map(|own| own.1).sum::<u64>();
@@ -293,15 +302,11 @@ impl planned::Plan for Plan {
     }
 
     fn in_switch(&self) -> Vec<ProgramGroup> {
-        self.calls().first().map_or(Vec::new(), |(call, _)| self.all.in_switch(call).collect())
+        self.each_in_switch(&mut |_, _, _| {})
     }
 
     fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
-        for (call, often) in self.calls() {
-            for (place, group) in self.all.in_switch(&call).enumerate() {
-                visit(place, &group.call(&call), often);
-            }
-        }
+        self.each_in_switch(visit);
     }
 
     fn measures(&self, _fastest: &Fastest) -> Vec<Measure> {

@@ -1,7 +1,5 @@
 //! Messages and calculations of a training step, from the sizes of the model and of the groups.
 
-use std::collections::BTreeMap;
-
 use units::{KeyError, KeyResult, counted};
 
 use super::spec::TrainingSpec;
@@ -9,7 +7,7 @@ use crate::motifs::planned;
 use crate::motifs::program_context::ProgramContext;
 use crate::motifs::ranks::{Grouping, Groups};
 use mpi::collectives::{
-    Collective, CollectiveBackend, CollectiveError, Fastest, Operation, ProgramGroup, Selection, bound,
+    Collective, CollectiveBackend, CollectiveError, Fastest, GroupNumbers, Operation, ProgramGroup, Selection, bound,
 };
 use mpi::program::{GroupCall, Measure, Messages};
 
@@ -131,7 +129,7 @@ fn sizes(spec: &TrainingSpec, ranks: u32) -> Result<(u32, u32, u32), KeyError> {
 impl Plan {
     /// Plans the training of ranks on a context.
     pub fn new(spec: &TrainingSpec, context: &ProgramContext<'_>) -> Result<Self, KeyError> {
-        let &ProgramContext { node_of, base, backend, offload_limits, .. } = context;
+        let &ProgramContext { node_of, base, backend, interconnect, .. } = context;
         let ranks = node_of.len() as u32;
         let (tensor, data, stages) = sizes(spec, ranks)?;
         let selection = match &spec.selection {
@@ -140,7 +138,7 @@ impl Plan {
         };
         let groups = |size, stride, number| {
             let grouping = Grouping::new(ranks, size, stride).at_key("data")?;
-            Ok(Groups::new(grouping, number, (node_of, offload_limits)))
+            Ok(Groups::new(grouping, number, (node_of, interconnect)))
         };
         let element = spec.element_size.0;
         let tokens = u64::from(spec.micro_batch_size) * u64::from(spec.sequence) * u64::from(spec.hidden);
@@ -255,18 +253,14 @@ impl Plan {
         of_layers.chain(of_buckets).collect()
     }
 
-    /// Visits the in-switch calls with their groups. Groups are numbered in order of their first calls.
-    fn each_in_switch(&self, visit: &mut dyn FnMut(usize, ProgramGroup, &Collective, u64)) {
-        // Switches may carry out some calls of a communicator for some of its groups only. A group is identified by its
-        // context and first rank.
-        let mut known = BTreeMap::new();
-        for (call, often) in self.calls().into_iter().filter(|(call, _)| call.algorithm.is_of_switches()) {
-            for group in self.groups(call.communicator).in_switch(&call) {
-                let count = known.len();
-                let place = *known.entry((group.context, group.ranks[0])).or_insert(count);
-                visit(place, group, &call, often);
-            }
+    /// Visits the in-switch calls, each with the number of its group and of its repetitions. Returns the groups.
+    fn each_in_switch(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) -> Vec<ProgramGroup> {
+        let mut numbers = GroupNumbers::default();
+        for (call, often) in self.calls() {
+            let mut visit = |place: usize, call: &GroupCall| visit(place, call, often);
+            self.groups(call.communicator).each_in_switch(&call, &mut numbers, &mut visit);
         }
+        numbers.groups()
     }
 
     /// Returns the measured parts that occur.
@@ -313,19 +307,12 @@ impl planned::Plan for Plan {
     }
 
     fn in_switch(&self) -> Vec<ProgramGroup> {
-        let mut groups: Vec<ProgramGroup> = Vec::new();
-        self.each_in_switch(&mut |place, group, _, _| {
-            if place == groups.len() {
-                groups.push(group);
-            }
-        });
-        groups
+        self.each_in_switch(&mut |_, _, _| {})
     }
 
     fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
-        self.each_in_switch(&mut |place, group, call, often| {
-            visit(place, &group.call(call), often * u64::from(self.steps));
-        });
+        let steps = u64::from(self.steps);
+        self.each_in_switch(&mut |place, call, often| visit(place, call, often * steps));
     }
 
     fn measures(&self, fastest: &Fastest) -> Vec<Measure> {

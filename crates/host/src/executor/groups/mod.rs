@@ -12,8 +12,9 @@
 //! | reduce-scatter | one for each member | combines the segments of all others, and the member gets the result |
 //!
 //! With owners (`GroupCall::owners`) the network copies to the source too, and combines the segments of all members for
-//! the one that gets the result. An allreduce then has owners: members own segments in turn, each one for each tree. The
-//! network combines a segment for its owner, which returns the result to all members, itself included, by a multicast.
+//! the one that gets the result. An allreduce then has owners: members own segments in turn, each one for each tree.
+//! The network combines a segment for its owner, which returns the result to all members, itself included, by a
+//! multicast.
 //!
 //! An item without bytes is a segment of a control message's size. A member that alone gets a result combines its own
 //! data with it in memory. All members of a group number its segments alike, through all operations, which they call in
@@ -26,12 +27,12 @@
 //!
 //! **Flow control.** A *window* of segments bounds the state of a group in switches: a member sends segment s of a
 //! combined item when all segments up to s - window are known to be finished. A segment is finished when its result has
-//! come, or has returned. If one member gets the result and the others get nothing of it, a segment is finished when that member says
-//! so: after each half window of results, and at the end of the item, it multicasts a packet of a control message's
-//! size that acknowledges all of the item so far. Interfaces do that without overheads; the member has to have called
-//! the operation, so that there is room for the result. Copied segments need no window, and are finished from the
-//! beginning. This is a choice of the model: the paper that the switches follow (Kumar, Kalé and Stunkel) leaves open
-//! how partial sums are kept within the available room.
+//! come, or has returned. If one member gets the result and the others get nothing of it, a segment is finished when
+//! that member says so: after each half window of results, and at the end of the item, it multicasts a packet of a
+//! control message's size that acknowledges all of the item so far. Interfaces do that without overheads; the member
+//! has to have called the operation, so that there is room for the result. Copied segments need no window, and are
+//! finished from the beginning. This is a choice of the model: the paper that the switches follow (Kumar, Kalé and
+//! Stunkel) leaves open how partial sums are kept within the available room.
 //!
 //! **Outstanding operations.** The number of outstanding operations of a group may be limited
 //! (`GroupParams::outstanding`). A member then sends nothing of a combined operation before the one `outstanding`

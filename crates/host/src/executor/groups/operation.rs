@@ -410,7 +410,7 @@ impl GroupOp {
         }
     }
 
-    /// Returns whether a segment is the first and the last of those that a member owns in turn.
+    /// Returns whether a segment is the first, and whether it is the last, of the segments that a member owns in turn.
     pub fn ends_of_returns(&self, member: u32, segment: u32) -> (bool, bool) {
         let number = self.owners.number(segment);
         (number == 0, number + 1 == self.owners.count(member, self.shape.segments))

@@ -4,24 +4,22 @@ use std::sync::Arc;
 
 use super::line::line_of;
 use super::{Calls, collective_of};
-use crate::collectives::{Collective, ProgramGroup};
-use crate::communicator::{Context, OffloadLimits};
+use crate::collectives::{Collective, CollectiveError, GroupCall, GroupNumbers, ProgramGroup};
+use crate::communicator::{Context, Interconnect};
 use crate::program::ScriptCall;
 use crate::schedule::ScheduleError;
 
 impl Calls {
-    /// Applies the limits of the switches: groups in `offload_limits` are not carried out in the switches, or not for all
-    /// operations. Requires known nodes ([`Calls::on_nodes`]).
+    /// Applies the interconnect of the ranks: its islands, and the groups that are not carried out in the switches, or not
+    /// for all operations. Requires known nodes ([`Calls::on_nodes`]).
     #[must_use]
-    pub fn among(mut self, offload_limits: &OffloadLimits) -> Self {
+    pub fn among(mut self, interconnect: &Interconnect) -> Self {
         for (number, nodes) in (0..).zip(&mut self.nodes) {
             if let (Some(nodes), Some(context)) = (nodes, Context::new(number)) {
-                *nodes = Arc::new((**nodes).clone().among(offload_limits, context));
+                *nodes = Arc::new((**nodes).clone().among(interconnect, context));
             }
         }
-        if !offload_limits.is_empty() {
-            self.operations = self.count();
-        }
+        self.operations = self.count();
         self
     }
 
@@ -60,14 +58,28 @@ impl Calls {
         Ok(())
     }
 
-    /// Iterates over the groups that switches serve, each with its communicator number.
-    pub(super) fn served(&self) -> impl Iterator<Item = (u32, ProgramGroup)> {
-        self.in_switch().into_iter().filter_map(|(number, rank)| {
-            let communicator = self.communicator(number, rank)?;
-            let mut calls = self.collectives(rank, number).filter_map(collective_of);
-            let call = calls.find(|call| call.within(&communicator).algorithm.is_of_switches())?;
-            Some((number, ProgramGroup::of(call, &communicator)?))
-        })
+    /// Checks that operations by islands have islands. Requires a known interconnect ([`Calls::among`]).
+    ///
+    /// # Errors
+    /// Members that are not in equal islands.
+    pub fn check_islands(&self) -> Result<(), CollectiveError> {
+        for (number, rank) in self.in_switch() {
+            let Some(communicator) = self.communicator(number, rank) else { continue };
+            self.collectives(rank, number).filter_map(collective_of).try_for_each(|call| call.check(&communicator))?;
+        }
+        Ok(())
+    }
+
+    /// Visits the calls of the groups that switches serve. Returns the groups.
+    pub(super) fn each_served(&self, visit: &mut dyn FnMut(usize, &GroupCall)) -> Vec<ProgramGroup> {
+        let mut numbers = GroupNumbers::default();
+        for (number, rank) in self.in_switch() {
+            let Some(communicator) = self.communicator(number, rank) else { continue };
+            for call in self.collectives(rank, number).filter_map(collective_of) {
+                numbers.add(call, &communicator, visit);
+            }
+        }
+        numbers.groups()
     }
 
     /// Iterates over the collective operations of a rank in a communicator, in order.

@@ -172,7 +172,8 @@ impl CallsBuilder {
                 if call.bytes > LARGEST {
                     return Err(CallError::TooLarge(Bytes(call.bytes)));
                 }
-                call.check(&communicator)?;
+                // Islands are known with the nodes ([`Calls::check_islands`]).
+                call.check_values(&communicator)?;
                 *made += 1;
             }
             ScriptCall::StartCalc { time, .. } => {
@@ -437,17 +438,11 @@ impl Programs for Calls {
     }
 
     fn groups(&self) -> Vec<ProgramGroup> {
-        self.served().map(|(_, group)| group).collect()
+        self.each_served(&mut |_, _| {})
     }
 
     fn each_group_call(&self, visit: &mut dyn FnMut(usize, &GroupCall, u64)) {
-        for (place, (communicator, group)) in self.served().enumerate() {
-            let Some(own) = self.communicator(communicator, group.ranks[0]) else { continue };
-            let calls = self.collectives(group.ranks[0], communicator).filter_map(collective_of);
-            for call in calls.filter(|call| call.within(&own).algorithm.is_of_switches()) {
-                visit(place, &group.call(call), 1);
-            }
-        }
+        self.each_served(&mut |place, call| visit(place, call, 1));
     }
 
     fn check_progress(&self, eager_limit: Option<u64>) -> Result<(), ScheduleError> {

@@ -284,7 +284,7 @@ impl<'a> Writer<'a> {
             algorithm if algorithm.is_of_switches() && !self.checks => {
                 return Err(NoSchedule::InSwitch { rank: self.rank, call: line_of(step) });
             }
-            Algorithm::InSwitch | Algorithm::Nvls => Collective { algorithm: Algorithm::Linear, bytes: 0, ..call },
+            algorithm if algorithm.is_of_switches() => Collective { algorithm: Algorithm::Linear, bytes: 0, ..call },
             _ => call,
         };
         let begun = self.begun.entry(call.communicator).or_default();

@@ -86,7 +86,7 @@ pub(super) fn build(
         let root = own.iter().position(|&rank| rank == rank_of(sender)).unwrap_or(0) as u32;
         let members = Group::list(own);
         let known = Context::new(number).unwrap_or(Context::WORLD);
-        let nodes = Arc::new(NodeGroups::new(&members, &node_of).among(context.offload_limits, known));
+        let nodes = Arc::new(NodeGroups::new(&members, &node_of).among(context.interconnect, known));
         groups.push(TimedGroup { sender, root, members, nodes });
     }
     let set = Arc::new(GroupSet { call, ranks, groups, of_rank });
@@ -107,7 +107,7 @@ pub(super) fn build(
         memory: context.node.memory.as_ref().map(MemorySpec::params),
         processors: NodeProcessors::new(context)?,
         on_nic: false,
-        offload_limits: LimitedGroups::of(context.offload_limits),
+        interconnect: LimitedGroups::of(context.interconnect),
     };
     let (load, injection) = (spec.load, spec.injection);
     Ok(Arc::new(GroupOperations { load, injection, late: spec.late.clone(), packets, set, ranks }))

@@ -200,7 +200,7 @@ impl Sampler for OperationsSampler {
         let network = &own.context.network;
         let served = own.ranks.programs.groups().len() as u32;
         let time = network.picoseconds(totals.end);
-        let groups = of_groups(&own.counts, (served, own.ranks.offload_limits), (network, time));
+        let groups = of_groups(&own.counts, (served, own.ranks.interconnect), (network, time));
         open.collective = Some(own.counters.result(run.time(), (run.drained, own.timing.late.is_some()), groups));
         open.accepted_load_min = own.least(run.measured, accepted);
         point.series = run.found.series.result(network, own.bytes_per_tick(), own.program.set.groups.len());

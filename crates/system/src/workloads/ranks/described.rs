@@ -34,5 +34,5 @@ pub(crate) struct Ranks {
     /// Whether interfaces carry out collective operations.
     pub on_nic: bool,
     /// Groups whose operations were to be in routers that have no room for them.
-    pub offload_limits: LimitedGroups,
+    pub interconnect: LimitedGroups,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apps::benchmarks::TableBenchmark;
 use host::{BusyTimes, CheckedElements, ConnectionCounts, Executor, RelayCounts, Searches};
-use mpi::communicator::{OffloadLimits, OffloadScope};
+use mpi::communicator::{Interconnect, OffloadScope};
 use mpi::program::{Interval, Measure};
 use tasks::TaskGraph;
 use topology::Topology;
@@ -150,10 +150,11 @@ pub(crate) struct LimitedGroups {
 }
 
 impl LimitedGroups {
-    /// Counts the groups of `offload_limits`.
-    pub fn of(offload_limits: &OffloadLimits) -> Self {
-        let wholly = offload_limits.values().filter(|&&service| service == OffloadScope::Nothing).count() as u32;
-        Self { wholly, partly: offload_limits.len() as u32 - wholly }
+    /// Counts the groups that switches do not serve, or not for all operations.
+    pub fn of(interconnect: &Interconnect) -> Self {
+        let limits = &interconnect.limits;
+        let wholly = limits.values().filter(|&&service| service == OffloadScope::Nothing).count() as u32;
+        Self { wholly, partly: limits.len() as u32 - wholly }
     }
 }
 
@@ -161,10 +162,10 @@ impl LimitedGroups {
 /// is the program's time in picoseconds. None without groups.
 pub(crate) fn of_groups(
     counts: &HostCounts,
-    (count, offload_limits): (u32, LimitedGroups),
+    (count, interconnect): (u32, LimitedGroups),
     (network, time): (&Network, u64),
 ) -> Option<GroupsResult> {
-    if count + offload_limits.wholly + offload_limits.partly == 0 {
+    if count + interconnect.wholly + interconnect.partly == 0 {
         return None;
     }
     let units = network.plan.groups().and_then(|groups| groups.units);
@@ -175,8 +176,8 @@ pub(crate) fn of_groups(
         elements_checked: units.and_then(|units| units.elements).map(|_| counts.elements.checked),
         elements_digest: units.and_then(|units| units.elements).map(|_| format!("{:016x}", counts.elements.digest)),
         groups_window: units.map_or(0, |units| units.window),
-        groups_in_software: offload_limits.wholly,
-        groups_partly_in_software: offload_limits.partly,
+        groups_in_software: interconnect.wholly,
+        groups_partly_in_software: interconnect.partly,
         outstanding_waits: counts.group_waits,
         stall_share: units.filter(|_| time > 0).map(|_| (counts.longest_wait as f64 / time as f64).min(1.0)),
         table_entries_max: fullest.map_or(0, |(_, memory)| memory.entries),

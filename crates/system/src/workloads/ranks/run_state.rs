@@ -399,7 +399,7 @@ impl WorkloadRun for RanksRun {
                 program.times = measured_times(&measures, &ended.intervals);
                 program.groups = of_groups(
                     &ended.counts,
-                    (ranks.programs.groups().len() as u32, ranks.offload_limits),
+                    (ranks.programs.groups().len() as u32, ranks.interconnect),
                     (network, time),
                 );
                 (None, Some(program))
