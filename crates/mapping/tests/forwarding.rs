@@ -399,6 +399,7 @@ fn errors_have_the_line_that_contradicts_the_fabric() {
     );
     let levels = |line: &str| of(TABLES_LMC, &[("f.sl", line)]);
     assert_eq!(levels("\n2 8 16"), "f.sl:2: `16` is no service level from 0 to 15");
+    assert_eq!(levels("# none\n"), "f.sl:1: no service level of a path: expected `SOURCE_LID DESTINATION_LID SL`");
     assert_eq!(levels("2 8"), "f.sl:1: expected `SOURCE_LID DESTINATION_LID SL`");
     assert_eq!(levels("2 0xabc 1"), "f.sl:1: LID 0xabc belongs to no port in the topology's file");
     assert_eq!(levels("2 8 1\n0x2 0x8 2"), "f.sl:2: LIDs 0x2 and 0x8 have a second service level");

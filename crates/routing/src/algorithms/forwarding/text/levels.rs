@@ -12,7 +12,8 @@ pub(in super::super) type PathLevels = BTreeMap<(u32, u32), u8>;
 /// Reads lines `SOURCE_LID DESTINATION_LID SL`.
 ///
 /// # Errors
-/// At a line that is not understood, at a LID that the fabric does not have, and at a second line for two LIDs.
+/// At a line that is not understood, at a LID that the fabric does not have, at a second line for two LIDs, and
+/// if there is no line.
 pub(in super::super) fn levels(text: &str, known: &Known) -> Result<PathLevels, Fault> {
     let mut levels = PathLevels::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -26,7 +27,10 @@ pub(in super::super) fn levels(text: &str, known: &Known) -> Result<PathLevels, 
             return Err((number, format!("LIDs 0x{:x} and 0x{:x} have a second service level", pair.0, pair.1)));
         }
     }
-    Ok(levels)
+    match levels.is_empty() {
+        true => Err((1, "no service level of a path: expected `SOURCE_LID DESTINATION_LID SL`".to_owned())),
+        false => Ok(levels),
+    }
 }
 
 fn path(words: &[&str], known: &Known) -> Result<((u32, u32), u8), String> {
