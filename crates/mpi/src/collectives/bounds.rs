@@ -164,6 +164,16 @@ impl RailUse {
 /// is n/B, where messages take 2(P-1)/P n/B, because the switches combine and copy the data of the other nodes. With
 /// owners (`nvls`) of N nodes it is (N+1)/N n/B.
 pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) -> u64 {
+    bound_of(call, communicator, fastest, false)
+}
+
+/// Returns the part of [`bound`] that counts for several operations together, one after another or at once, in
+/// picoseconds: of an operation by islands the time on rails, beside which others may use the first network.
+pub fn bound_beside(call: &Collective, communicator: &Communicator, fastest: &Fastest) -> u64 {
+    bound_of(call, communicator, fastest, true)
+}
+
+fn bound_of(call: &Collective, communicator: &Communicator, fastest: &Fastest, is_beside: bool) -> u64 {
     let (all, fastest) = (fastest, &fastest.among(communicator));
     let Collective { operation, algorithm, bytes, .. } = call.within(communicator);
     let members = f64::from(communicator.len());
@@ -180,6 +190,7 @@ pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) 
     }
     let call = call.within(communicator);
     if let Some([island, rail]) = super::islands::least_bytes(&call, communicator) {
+        let island = if is_beside { 0.0 } else { island };
         return fastest.latency + all.in_sequence((island, rail), call.chunks(communicator) > 1);
     }
     let bytes = bytes as f64;

@@ -31,7 +31,7 @@ mod table;
 mod tree;
 
 pub use backend::CollectiveBackend;
-pub use bounds::{Fastest, FastestNetwork, FastestWithin, RailUse, bound};
+pub use bounds::{Fastest, FastestNetwork, FastestWithin, RailUse, bound, bound_beside};
 pub use call::{Collective, CollectiveError, Stage};
 pub use called::{CalledCollectives, CalledPlace};
 pub use data::Data;

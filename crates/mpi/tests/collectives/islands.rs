@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mpi::collectives::{
     Algorithm, Collective, Fastest, FastestNetwork, FastestWithin, GroupNumbers, Operation, RailUse, bound,
-    is_segmented,
+    bound_beside, is_segmented,
 };
 use mpi::communicator::{Communicator, Context, Group, Interconnect, NodeGroups, OffloadScope};
 
@@ -167,6 +167,8 @@ fn a_sequence_is_bound_by_each_network() {
     let time = |operation, algorithm| bound(&Collective::new(operation, algorithm, 8000), own, &fastest);
     assert_eq!(time(Operation::Allreduce, Algorithm::NvlsRing), 1000 + 100_000 + 200_000);
     assert_eq!(time(Operation::Allreduce, Algorithm::NvlsInSwitch), 1000 + 100_000 + 200_000);
+    let both = Collective::new(Operation::Allreduce, Algorithm::NvlsRing, 8000);
+    assert_eq!(bound_beside(&both, own, &fastest), 1000 + 200_000, "rails");
     let pipeline = Collective { segment: 1000, ..Collective::new(Operation::Allreduce, Algorithm::NvlsRing, 8000) };
     assert_eq!(bound(&pipeline, own, &fastest), 1000 + 200_000, "both networks at once");
     assert_eq!(time(Operation::ReduceScatter, Algorithm::NvlsDoubling), 1000 + 80_000 + 100_000);

@@ -8,6 +8,7 @@ use crate::motifs::program_context::ProgramContext;
 use crate::motifs::ranks::{Grouping, Groups};
 use mpi::collectives::{
     Collective, CollectiveBackend, CollectiveError, Fastest, GroupNumbers, Operation, ProgramGroup, Selection, bound,
+    bound_beside,
 };
 use mpi::program::{GroupCall, Measure, Messages};
 
@@ -320,12 +321,16 @@ impl planned::Plan for Plan {
             let groups = self.groups(call.communicator).firsts();
             groups.map(|own| bound(call, &own, fastest)).min().unwrap_or(0)
         };
+        let beside = |call: &Collective| {
+            let groups = self.groups(call.communicator).firsts();
+            groups.map(|own| bound_beside(call, &own, fastest)).min().unwrap_or(0)
+        };
         let often = 4 * u64::from(self.layers) * u64::from(self.micro_batches);
         let of_layers = |call: &Option<Collective>| call.as_ref().map_or(0, least).saturating_mul(often);
         let compute = (self.forward + self.backward).saturating_mul(often / 4);
         let (tensor, expert) = (of_layers(&self.combine), of_layers(&self.exchange));
         let gradients: Vec<u64> =
-            self.buckets.iter().flat_map(|bucket| self.gradients(bucket)).map(|call| least(&call)).collect();
+            self.buckets.iter().flat_map(|bucket| self.gradients(bucket)).map(|call| beside(&call)).collect();
         // Buckets share the links, and may overlap in the latency of the shortest message.
         let beyond = gradients.iter().map(|bound| bound.saturating_sub(fastest.latency)).sum::<u64>();
         let all_gradients = beyond + gradients.iter().copied().max().unwrap_or(0).min(fastest.latency);
