@@ -8,8 +8,9 @@
 //! | reduce-scatter | reduce-scatter within islands, reduce-scatter of each slice on its rail |
 //! | allgather | allgather on each rail, allgather of the slices within islands |
 //!
-//! Within islands, switches carry the stages out with owners (NVLink SHARP), or messages do (`hierarchical`). The parts of
-//! members are in the order of places in islands, then of islands. Bringing them into the order of members takes no time.
+//! Within islands, switches carry the stages out with owners (NVLink SHARP), or messages do (`hierarchical`). The parts
+//! of members are in the order of places in islands, then of islands. Bringing them into the order of members takes no
+//! time.
 
 use super::call::{Collective, Stage};
 use super::data::Data;

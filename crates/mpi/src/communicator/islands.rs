@@ -1,7 +1,7 @@
 //! Members of a communicator by island of the first of several networks, such as the GPUs of an NVLink domain.
 //!
-//! Islands have equal numbers of members. The members at one place of all islands are a *rail*. An island and a rail have
-//! one member in common, which owns one slice of the data of its island, and one piece of the data of its rail.
+//! Islands have equal numbers of members. The members at one place of all islands are a *rail*. An island and a rail
+//! have one member in common, which owns one slice of the data of its island, and one piece of the data of its rail.
 
 use std::sync::Arc;
 
