@@ -4,8 +4,8 @@
 //! source. The second is the transportation problem between classes of nodes instead of nodes: sources by the distance
 //! from their router to the channel, destinations by the distance of their router from the end of the channel. The
 //! supply of a class is the number of its nodes whose flows cross the channel, and the weight between two classes is
-//! the largest share of a flow between them. It is exact where classes are nodes that look alike from the channel, as on
-//! a HyperX. Only the weights depend on shares, so that any other classes would give a bound, too.
+//! the largest share of a flow between them. It is exact where classes are nodes that look alike from the channel, as
+//! on a HyperX. Any other classes would give a bound, too.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::{array, iter};
