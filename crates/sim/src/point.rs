@@ -165,8 +165,8 @@ pub fn job_loads_of_point(experiment: &Experiment, point: &Point) -> Result<Vec<
 /// # Errors
 /// If the experiment is invalid (with file, line and key), if the run deadlocks, or if it is cancelled.
 pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -> Result<PointResult, PointError> {
-    let system = build_for_run(experiment, point, &options.progress)?;
     options.progress.set(Phase::Setup, 0.0);
+    let system = build_for_run(experiment, point, &options.progress)?;
     let proven = experiment.proofs().refuse_deadlock(&system, &options.progress);
     let mut result = proven.and_then(|()| match point.spec.measure.search {
         None => run::simulate(&system, options),
