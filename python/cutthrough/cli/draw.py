@@ -66,8 +66,8 @@ def draw(
 ) -> None:
     """Draw a machine: routers, nodes and wires, or groups of routers and bundles of wires if it is large.
 
-    Trees are drawn by levels, tori and meshes as grids, dragonflies by groups on a circle. The channels of a folder of
-    results are coloured by their utilization.
+    Trees are drawn by levels, tori and meshes as grids, dragonflies by groups on a circle. Of several networks, an
+    island of each is drawn. The channels of a folder of results are coloured by their utilization.
 
     Examples:
     - `cutthrough draw dragonfly:h=2 --format svg`
