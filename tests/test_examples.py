@@ -107,6 +107,8 @@ def blocks(page: Path, language: str) -> list[str]:
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with what the documentation speaks of, where a run takes no time."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for form in ("topo", "lfts"):
+        shutil.copy(ROOT / f"crates/mapping/tests/forwarding/tree.{form}", tmp_path / f"fabric.{form}")
     (tutorial,) = [block for block in blocks(ROOT / "docs" / "tutorial.md", "toml") if "title" in block]
     assert "[measure]" not in tutorial
     measure = '\n[measure]\nwarm_up = "10 us"\nmax_time = "40 us"\n'
