@@ -55,14 +55,12 @@ impl Collective {
         (0..self.chunks(communicator)).flat_map(move |chunk| (0..stages).map(move |number| (number, chunk)))
     }
 
-    /// Returns the actions that the communicator's own member posts to the switches, in order, in an operation that has
-    /// been checked.
-    pub fn in_switch(&self, communicator: &Communicator) -> Vec<GroupCall> {
+    /// Iterates over the actions that the communicator's own member posts to the switches, in order, in an operation that
+    /// has been checked.
+    pub fn in_switch<'a>(&self, communicator: &'a Communicator) -> impl Iterator<Item = GroupCall> + use<'a> {
         let call = self.within(communicator);
-        if !call.algorithm.is_of_switches() {
-            return Vec::new();
-        }
-        call.each_place(communicator).filter_map(|place| stage(&call, communicator, place)?.in_switch).collect()
+        let places = call.algorithm.is_of_switches().then(|| call.each_place(communicator));
+        places.into_iter().flatten().filter_map(move |place| stage(&call, communicator, place)?.in_switch)
     }
 
     /// Visits the messages that the own member sends in an operation that has been checked: the destination rank, the

@@ -77,7 +77,7 @@ impl Running {
     pub fn new(call: Collective, communicator: Communicator, tag: u32) -> Result<Self, ProgramError> {
         call.check(&communicator)?;
         let call = call.within(&communicator);
-        let unposted = call.in_switch(&communicator).len() as u32;
+        let unposted = call.in_switch(&communicator).count() as u32;
         let (cursor, behind, begun, uncombined) = (Cursor::default(), Vec::new(), 0, 0);
         let on_nic = if call.on_nic { OnNic::Before } else { OnNic::Over };
         Ok(Self { call, communicator, tag, cursor, behind, begun, uncombined, unposted, on_nic, held: false })
