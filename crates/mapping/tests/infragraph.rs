@@ -126,7 +126,7 @@ fn what_is_no_network_is_named() {
         ("'s[1]', component: 'port[0]'", "'s[1]', component: 'port[2]'", "the port s.1.port.2 has two wires"),
         ("'s[1]', component: 'port[0]'", "'s[1]', component: 'port[0'", "is no name with a slice"),
         ("link: 4x (b)}\n- {ep1: {instance: 's'", "link: b}\n- {ep1: {instance: 's'", "the link `b` is not in `links`"),
-        ("device: switch", "device: swich", "the instance `s` is of the unknown device `swich`"),
+        ("device: switch", "device: hub", "the instance `s` is of the unknown device `hub`"),
         (
             "{name: gpu, count: 1, choice: xpu}, {name: nic",
             "{name: cx",

@@ -193,7 +193,7 @@ fn a_sequence_takes_its_stages() {
         let unit = |packets: f64| packets * 40.0 / members + 1.0;
         let scattered = OVERHEADS + members * each * packet + way + unit(members) + packet;
         let gathered = OVERHEADS + way + each * packet;
-        // By a ring of two, halves of a slice go to and fro.
+        // By a ring of two, halves of a slice go in both directions.
         let ring = 2.0 * (OVERHEADS + way) + each * slow;
         let doubling = OVERHEADS + way + each * slow;
         let in_switch = OVERHEADS + way + unit(2.0) + (each + 1.0) * slow;
