@@ -38,16 +38,17 @@ class Word:
 #: Every word; modelled ones first.
 WORDS = (
     Word(
-        ("SHARP", "in-network computing", "in-network reduction", "NVLink SHARP"),
+        ("SHARP", "in-network computing", "in-network reduction", "NVLink SHARP", "NVLS", "nvls-in-switch"),
         ("in_switch", "workload.program.collective.algorithm"),
-        'Collective operations in switches: `algorithm = "in-switch"`, with the limits of switches in '
-        "`[in_switch]`. One plane only.",
+        'Collective operations in switches: `algorithm = "in-switch"` by one network, `nvls` as in NVLink SHARP, and '
+        "`nvls-ring`, `nvls-doubling` or `nvls-in-switch` by islands and all rails. `[in_switch]` has the limits of "
+        "switches.",
     ),
     Word(
         ("NVLink", "NVSwitch", "NVLink domain", "scale-up", "scale-up network", "xGMI", "Infinity Fabric", "UALink"),
-        ("node.memory", "placement.contiguous.processes_per_node"),
-        "Links between the GPUs of a server: `[node.memory]` is one bandwidth that the ranks of a node share. A "
-        "network whose routers are GPUs and switches is a topology of kind `file`.",
+        ("node.name", "node.memory"),
+        'Links between the GPUs of a server: a `[[network]]` of islands, which `node.name = "dgx-h100"` and the like '
+        "have. `[node.memory]` is one bandwidth that the ranks of a node share.",
     ),
     Word(
         ("energy", "TCO", "capex", "bill of materials"),

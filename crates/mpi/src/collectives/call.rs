@@ -38,6 +38,9 @@ pub struct Collective {
 /// Maximum number of segments of a buffer or part.
 const MOST_SEGMENTS: u64 = 1 << 20;
 
+/// Maximum number of chunks of an operation by islands. Each chunk is an operation in every island and on every rail.
+const MOST_CHUNKS: u64 = 1 << 14;
+
 /// Reason why a collective operation cannot be called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectiveError {
@@ -236,7 +239,8 @@ impl Collective {
             let allowed = if names.is_empty() { "none of its algorithms".to_owned() } else { names.join(", ") };
             return Err(CollectiveError::NoSegments { algorithm, operation, allowed });
         }
-        let most = MOST_SEGMENTS.min(u64::from(u32::MAX / members.max(1)));
+        let most = if algorithm.is_of_islands() { MOST_CHUNKS } else { MOST_SEGMENTS };
+        let most = most.min(u64::from(u32::MAX / members.max(1)));
         let least = self.segmented(members).div_ceil(most).max(1).saturating_mul(u64::from(self.element));
         if segment < least {
             return Err(CollectiveError::Segment { segment, least });

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mpi::collectives::{
-    Algorithm, Collective, Fastest, FastestNetwork, FastestWithin, GroupNumbers, Operation, RailUse, bound,
-    bound_beside, is_segmented,
+    Algorithm, Collective, CollectiveError, Fastest, FastestNetwork, FastestWithin, GroupNumbers, Operation, RailUse,
+    bound, bound_beside, is_segmented,
 };
 use mpi::communicator::{Communicator, Context, Group, Interconnect, NodeGroups, OffloadScope};
 
@@ -144,6 +144,16 @@ fn members_that_are_in_no_equal_islands_are_refused() {
     assert!(refused_on(&[0, 0, 2, 2]).contains("share an endpoint"));
     let broadcast = Collective { operation: Operation::Broadcast, ..call };
     assert!(broadcast.check(&in_islands(&[0, 0, 1, 1], &[])[0]).unwrap_err().to_string().contains("does not serve"));
+}
+
+#[test]
+fn chunks_are_limited() {
+    // Would catch a segment of a few bytes, whose groups are counted for minutes before a run begins.
+    let communicators = in_islands(&[0, 0, 1, 1], &[]);
+    let call = Collective::new(Operation::Allreduce, Algorithm::NvlsRing, 1 << 20);
+    assert_eq!(Collective { segment: 64, ..call }.check(&communicators[0]), Ok(()));
+    let refused = Collective { segment: 63, ..call }.check(&communicators[0]);
+    assert_eq!(refused, Err(CollectiveError::Segment { segment: 63, least: 64 }));
 }
 
 #[test]
