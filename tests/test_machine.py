@@ -163,6 +163,15 @@ def test_graphs_state_or_lack_what_is_asked_for() -> None:
     assert "1 edge with the unknown attribute `weight`" in note
 
 
+def test_graphs_are_of_one_network() -> None:
+    """Catches a graph of several networks that ends in an error of Python's dictionaries."""
+    pytest.importorskip("networkx")
+    machine = ct.Topology("dgx-superpod-h100-gpus:su=1")
+    for write in (machine.to_networkx, machine.edge_list):
+        with pytest.raises(ct.ExperimentError, match="several networks"):
+            write()
+
+
 def test_planes_of_a_machine_are_kept_and_no_edge_list() -> None:
     """Catches planes that are lost where a machine is written for an experiment, or taken for one network of wires."""
     for machine in (

@@ -299,8 +299,12 @@ class Topology(NetworkObject):
 
         Raises:
             MissingPackage: networkx is not installed.
+            ExperimentError: The machine has several networks.
         """
         networkx = require("networkx", f"{type(self).__name__}.to_networkx")
+        if self.kind == "networks":
+            message = "the machine has several networks, and a graph has one; write that of a machine with one"
+            raise refuse("network", message)
         graph = networkx.MultiDiGraph(kind=self.kind, **self._grid_attributes())
         names = self.coordinate_names
         for router, row in enumerate(self.coordinate_array().tolist()):
