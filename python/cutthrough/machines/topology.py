@@ -303,8 +303,7 @@ class Topology(NetworkObject):
         """
         networkx = require("networkx", f"{type(self).__name__}.to_networkx")
         if self.kind == "networks":
-            message = "the machine has several networks, and a graph has one; write that of a machine with one"
-            raise refuse("network", message)
+            raise refuse("network", "the machine has several networks, and a graph has one: take one of them")
         graph = networkx.MultiDiGraph(kind=self.kind, **self._grid_attributes())
         names = self.coordinate_names
         for router, row in enumerate(self.coordinate_array().tolist()):
@@ -313,10 +312,9 @@ class Topology(NetworkObject):
         graph.add_edges_from(_labelled(edges["source"], edges["target"], edges["class"], edges["bandwidth_bit_per_s"]))
         if nodes:
             speeds = dict(zip(self.classes, self._bandwidths(link).tolist(), strict=True))
-            apart = self.routers // self.planes
             for node, first in enumerate(self.node_routers().tolist()):
                 graph.add_node(f"n{node}", kind="node", id=node)
-                for router in range(first, self.routers, apart):
+                for router in range(first, self.routers, self.routers // self.planes):
                     graph.add_edge(f"n{node}", f"r{router}", **_attributes("injection", speeds["injection"]))
                     graph.add_edge(f"r{router}", f"n{node}", **_attributes("ejection", speeds["ejection"]))
         result: nx.MultiDiGraph[str] = graph
@@ -364,8 +362,7 @@ class Topology(NetworkObject):
         """
         if self.kind == "networks" or self.planes > 1:
             several = "several networks" if self.kind == "networks" else f"{self.planes} planes"
-            message = f"the machine has {several}, and an edge list has one; write that of a machine with one"
-            raise refuse("planes", message)
+            raise refuse("planes", f"the machine has {several}, and an edge list has one: take one of them")
         edges = self.edges()
         once = edges["target"] > edges["source"]
         columns = (edges[name][once].tolist() for name in ("source", "target", "class"))
