@@ -24,6 +24,27 @@ fn base() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/system")
 }
 
+/// `count` nodes of some endpoints with a switch inside each node, and a rail for each endpoint of a node, with the
+/// link of each network and further keys.
+pub fn nodes_with_rails((endpoints, count): (u32, u32), [inside, rail]: [&str; 2], keys: &str) -> String {
+    format!(
+        r#"
+        node = {{ endpoints = {endpoints}, count = {count} }}
+        router = {{ kind = "output-queued", delay = "100 ns", buffer = "64 packets" }}
+        {keys}
+        [[network]]
+        name = "inside"
+        topology = "single-switch:{endpoints}"
+        link = {{ {inside} }}
+        [[network]]
+        name = "rail"
+        topology = "single-switch:{count}"
+        order = "by-rail"
+        link = {{ {rail} }}
+        "#
+    )
+}
+
 /// The system of an experiment's first point, or why there is none: a key and a message.
 pub fn build(text: &str) -> Result<System, KeyError> {
     let experiment = Experiment::load(text, "test.toml", &base(), &[])

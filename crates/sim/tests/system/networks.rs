@@ -6,7 +6,7 @@ use proptest::collection;
 use proptest::prelude::*;
 use sim::{analyze, check};
 
-use crate::common::{build, digest_of, result};
+use crate::common::{build, digest_of, nodes_with_rails, result};
 use crate::program::ProgramFile;
 
 /// Nodes of two endpoints: a switch inside each of `count` nodes on which a packet of 1 KiB takes 100 ns, and a switch
@@ -82,23 +82,9 @@ fn a_stripe_over_unequal_networks_ends_on_both_at_once() {
 
 /// Two nodes of two endpoints with a switch inside each node, and two rails that join equal endpoints.
 fn rails(program: &str, relay: &str) -> String {
-    format!(
-        r#"
-        node = {{ endpoints = 2, count = 2 }}
-        router = {{ kind = "output-queued", delay = "100 ns", buffer = "64 packets" }}
-        workload = {{ kind = "program", packet_size = "1 KiB", program = {program} }}
-        {relay}
-        [[network]]
-        name = "inside"
-        topology = "single-switch:2"
-        link = {{ bandwidth = "81.92 Gb/s", delay = "100 ns" }}
-        [[network]]
-        name = "rail"
-        topology = "single-switch:2"
-        order = "by-rail"
-        link = {{ bandwidth = "8.192 Gb/s", delay = "1 us" }}
-        "#
-    )
+    let links = [r#"bandwidth = "81.92 Gb/s", delay = "100 ns""#, r#"bandwidth = "8.192 Gb/s", delay = "1 us""#];
+    let work = format!(r#"workload = {{ kind = "program", packet_size = "1 KiB", program = {program} }}"#);
+    nodes_with_rails((2, 2), links, &format!("{work}\n{relay}"))
 }
 
 #[test]

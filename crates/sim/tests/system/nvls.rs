@@ -6,26 +6,37 @@ use proptest::prelude::*;
 use sim::LoadsKind;
 use units::{NodeId, RouterId};
 
-use crate::common::{ROUTERS, as_text, build, result, run_divided};
+use crate::common::{ROUTERS, as_text, build, nodes_with_rails, result, run_divided};
 use crate::program::ProgramFile;
 
 /// Overheads, in ns.
 const OVERHEADS: f64 = 600.0 + 400.0;
 
-/// An island of some GPUs behind `planes` switches. A packet of 4 KiB takes 40 ns on a link, and the
-/// packets of all GPUs take a unit 40 ns.
-fn island(gpus: u32, planes: u32, (operation, algorithm): (&str, &str), bytes: u64, more: &str) -> String {
+/// Keys of an operation, its ranks and its units. A unit of line rate takes a packet of each port of 819.2 Gb/s in
+/// 40 ns.
+fn keys((operation, algorithm): (&str, &str), bytes: u64) -> String {
     format!(
         r#"
         seed = 7
-        topology = {{ kind = "single-switch", ports = {gpus}, planes = {planes} }}
-        link = {{ bandwidth = "819.2 Gb/s", delay = "500 ns" }}
-        router = {{ kind = "output-queued", delay = "100 ns", buffer = "64 packets" }}
         nic = {{ send_overhead = "600 ns", receive_overhead = "400 ns" }}
         in_switch = {{ combine = {{ kind = "line-rate", window = 4096 }} }}
         workload = {{ kind = "program", packet_size = "4 KiB", program = {{ kind = "collective", operation = "{operation}", algorithm = "{algorithm}", size = "{bytes} B" }} }}
-        {more}
         "#
+    )
+}
+
+/// An island of some GPUs behind `planes` switches. A packet of 4 KiB takes 40 ns on a link, and the
+/// packets of all GPUs take a unit 40 ns.
+fn island(gpus: u32, planes: u32, operation: (&str, &str), bytes: u64, more: &str) -> String {
+    format!(
+        r#"
+        topology = {{ kind = "single-switch", ports = {gpus}, planes = {planes} }}
+        link = {{ bandwidth = "819.2 Gb/s", delay = "500 ns" }}
+        router = {{ kind = "output-queued", delay = "100 ns", buffer = "64 packets" }}
+        {}
+        {more}
+        "#,
+        keys(operation, bytes)
     )
 }
 
@@ -158,27 +169,9 @@ fn operations_without_owners_are_refused() {
 
 /// Nodes of `gpus` GPUs on one switch each, and a rail for each GPU. A packet of 4 KiB takes 40 ns inside a node, and
 /// 640 ns on a rail.
-fn nodes(gpus: u32, count: u32, (operation, algorithm): (&str, &str), bytes: u64, more: &str) -> String {
-    format!(
-        r#"
-        seed = 7
-        node = {{ endpoints = {gpus}, count = {count} }}
-        router = {{ kind = "output-queued", delay = "100 ns", buffer = "64 packets" }}
-        nic = {{ send_overhead = "600 ns", receive_overhead = "400 ns" }}
-        in_switch = {{ combine = {{ kind = "line-rate", window = 4096 }} }}
-        workload = {{ kind = "program", packet_size = "4 KiB", program = {{ kind = "collective", operation = "{operation}", algorithm = "{algorithm}", size = "{bytes} B" }} }}
-        {more}
-        [[network]]
-        name = "nvlink"
-        topology = "single-switch:{gpus}"
-        link = {{ bandwidth = "819.2 Gb/s", delay = "500 ns" }}
-        [[network]]
-        name = "rail"
-        topology = "single-switch:{count}"
-        order = "by-rail"
-        link = {{ bandwidth = "51.2 Gb/s", delay = "500 ns" }}
-        "#
-    )
+fn nodes(gpus: u32, count: u32, operation: (&str, &str), bytes: u64, more: &str) -> String {
+    let links = [r#"bandwidth = "819.2 Gb/s", delay = "500 ns""#, r#"bandwidth = "51.2 Gb/s", delay = "500 ns""#];
+    nodes_with_rails((gpus, count), links, &format!("{}\n{more}", keys(operation, bytes)))
 }
 
 #[test]
@@ -271,7 +264,7 @@ fn sequences_serve_every_program_and_are_refused_where_nodes_are_no_islands() {
                 r#"{{ kind = "training", tensor = 4, pipeline = 2, layers = 2, hidden = 64, sequence = 16, micro_batches = 2, forward_time = "1 us", allreduce = "{algorithm}", bucket_size = "16 KiB" }}"#
             ),
         ] {
-            let text = nodes(4, 4, ("allreduce", "ring"), 64, "relay = { network = \"nvlink\" }");
+            let text = nodes(4, 4, ("allreduce", "ring"), 64, "relay = { network = \"inside\" }");
             let at = text.find("program = {").unwrap();
             let end = at + text[at..].find("} }").unwrap();
             let text = format!("{}program = {program}{}", &text[..at], &text[end + 1..]);
@@ -309,7 +302,7 @@ proptest! {
         let single = algorithm == "nvls" || algorithm == "in-switch";
         let text = match single {
             true => island(gpus, count, (operation, algorithm), bytes, ""),
-            false => nodes(gpus, count, (operation, algorithm), bytes, "relay = { network = \"nvlink\" }"),
+            false => nodes(gpus, count, (operation, algorithm), bytes, "relay = { network = \"inside\" }"),
         };
         let text = text.replace("nic = {", &format!("nic = {{ rails = {{ policy = \"{rails}\" }},"));
         let pipelined = algorithm.starts_with("nvls-") && operation == "allreduce";
