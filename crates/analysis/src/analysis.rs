@@ -125,15 +125,30 @@ pub fn analyze(system: &System) -> Result<Analysis, KeyError> {
     analyze_with(system, &Progress::new())
 }
 
+/// Refuses a system whose network has no channels between routers.
+fn check_channels(system: &System) -> Result<(), KeyError> {
+    if system.network.has(Feature::Routes) {
+        return Ok(());
+    }
+    let key = if system.network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
+    Err(KeyError::new(key, model::NO_CHANNELS))
+}
+
+/// Refuses a system without channels, or with several networks. `what` needs one.
+pub(crate) fn check_one_network(system: &System, what: &str) -> Result<(), KeyError> {
+    check_channels(system)?;
+    match system.network.ways {
+        Some(_) => Err(KeyError::new("network", format!("{what} are of one network: analyze a file that has one"))),
+        None => Ok(()),
+    }
+}
+
 /// Computes the channel loads of a system, reports progress, and stops with an error if `progress` is cancelled.
 ///
 /// # Errors
 /// If the routing breaks its contract, for a program that is called back, and if cancelled.
 pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, KeyError> {
-    if !system.network.has(Feature::Routes) {
-        let key = if system.network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
-        return Err(KeyError::new(key, model::NO_CHANNELS));
-    }
+    check_channels(system)?;
     for programs in system.jobs.iter().filter_map(|job| job.workload.programs()) {
         if programs.is_called_back() {
             return Err(KeyError::new("workload.program", CALLED_BACK));

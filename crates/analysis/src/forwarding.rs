@@ -3,24 +3,16 @@
 use routing::ForwardingFiles;
 use units::{KeyError, KeyResult};
 
-use ::network::Feature;
-use ::system::{System, model};
+use ::system::System;
+
+use crate::analysis::check_one_network;
 
 /// Returns the forwarding tables of a system's network.
 ///
 /// # Errors
 /// If the network has no channels, if there are several networks, or if forwarding tables cannot express the routing.
 pub fn forwarding_files(system: &System) -> Result<ForwardingFiles, KeyError> {
+    check_one_network(system, "forwarding tables")?;
     let network = &system.network;
-    if !network.has(Feature::Routes) {
-        let key = if network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
-        return Err(KeyError::new(key, model::NO_CHANNELS));
-    }
-    if network.ways.is_some() {
-        return Err(KeyError::new(
-            "network",
-            "each network has separate forwarding tables: export a file that has one",
-        ));
-    }
     ForwardingFiles::of(&*network.topology, &*network.routing).under("routing")
 }

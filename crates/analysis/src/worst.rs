@@ -6,8 +6,9 @@ use routing::{Routing, WorstPermutationError, channel_name, worst_permutation};
 use serde::Serialize;
 use units::{KeyError, NodeId};
 
-use ::network::Feature;
-use ::system::{Progress, System, model};
+use ::system::{Progress, System};
+
+use crate::analysis::check_one_network;
 
 /// Permutation of the nodes that loads a channel most, and the bound on its throughput.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,14 +66,7 @@ pub fn worst_case(system: &System, progress: &Progress) -> Result<WorstCase, Key
 /// # Errors
 /// If the network has no channels, or if there are several networks.
 pub(crate) fn routing_of(system: &System) -> Result<Arc<dyn Routing>, KeyError> {
+    check_one_network(system, "worst permutations and random pairs")?;
     let network = &system.network;
-    if !network.has(Feature::Routes) {
-        let key = if network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
-        return Err(KeyError::new(key, model::NO_CHANNELS));
-    }
-    if network.ways.is_some() {
-        let message = "worst permutations and random pairs are of one network: analyze a file that has one";
-        return Err(KeyError::new("network", message));
-    }
     Ok(Arc::clone(network.routing.options().first().unwrap_or(&network.routing)))
 }
