@@ -36,8 +36,8 @@ machine.name = {name}
 workload = {workload}
 """
 #: The workloads of a named machine, and of one with several networks, which messages choose.
-TRAFFIC = '{ kind = "traffic", load = 0.1 }'
-ALLREDUCE = '{ program = { kind = "collective", operation = "allreduce", size = "64 KiB" } }'
+TRAFFIC = {"kind": "traffic", "load": 0.1}
+ALLREDUCE = {"kind": "program", "program": {"kind": "collective", "operation": "allreduce", "size": "64 KiB"}}
 #: A path of an experiment file, or its content as nested mappings.
 Source = str | Path | Mapping[str, Any]
 
@@ -91,7 +91,7 @@ def read_file(path: Path, overrides: list[tuple[str, str]]) -> _core.Experiment:
         return _core.Experiment.load(_standard_input(), "standard input", ".", overrides)
     name = str(path)
     if not path.is_file() and name.partition(":")[0] in machines():
-        text = MACHINE.format(name=json.dumps(name), workload=ALLREDUCE if is_joined(name) else TRAFFIC)
+        text = MACHINE.format(name=json.dumps(name), workload=to_value(ALLREDUCE if is_joined(name) else TRAFFIC))
         return _core.Experiment.load(text, name, ".", overrides)
     return _core.Experiment.read(path, overrides)
 

@@ -44,8 +44,6 @@ node 1 x2
 node 2 x2
 node 3 x2
 """
-#: The program of a machine with several networks, among which messages choose.
-ALLREDUCE = {"kind": "collective", "operation": "allreduce", "size": "64 KiB"}
 LOADS = {"workload.load": [0.1, 0.3, 0.5, 0.7, 0.9]}
 #: Purposes of an experiment: changes to a load-latency curve of a fat-tree, after a title.
 PURPOSES: dict[str, dict[str, Any]] = {
@@ -130,10 +128,10 @@ def _experiment(name: str) -> dict[str, Any]:
     traffic = {"workload": TRAFFIC, "measure": {}, "sweep": LOADS}
     if name.partition(":")[0] in machines():
         if is_joined(name):
-            ranks = {"kind": "program", "program": ALLREDUCE}
-            title = f"An all-reduce on {name}"
-            return {"title": title, "machine": {"name": name}, "workload": ranks, "measure": {}, "sweep": {}}
-        return {"title": f"Uniform traffic on {name}", "machine": {"name": name}, **traffic}
+            title, traffic = f"An all-reduce on {name}", {"workload": experiments.ALLREDUCE, "measure": {}, "sweep": {}}
+        else:
+            title = f"Uniform traffic on {name}"
+        return {"title": title, "machine": {"name": name}, **traffic}
     base = {"title": f"Uniform traffic on a {name}", "link": LINK, **traffic}
     machine = {"topology": _machine("fat-tree" if name in PURPOSES else name)}
     return {**base, **machine, **(RANKS if name == "flat" else PURPOSES.get(name, {}))}

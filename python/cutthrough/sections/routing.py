@@ -176,8 +176,9 @@ class Ecmp(Section, tag=("kind", "ecmp")):
     """
 
     hash: Literal["path", "salted", "polarized"] | None = key("Choice that the hash of a flow makes.")
-    flows: int | None = key("""Number of flows of each pair of nodes (queue pairs). Each packet draws one of them at its
-        source. Packets of one flow take one path, and stay in order if each class has one virtual channel.""")
+    flows: int | None = key("""Number of flow numbers of each pair of nodes (queue pairs). Each packet draws a flow
+        number at its source. Packets of one flow take one path, and stay in order if each class has one virtual
+        channel.""")
     seed: int | None = key("Seed of the hash. Another seed gives other paths.")
     vc_rule: Literal["hops", "single"] | None = key("Rule by which packets use classes of virtual channels.")
 

@@ -1,6 +1,6 @@
 //! Equal-cost multi-path (ECMP): a hash of a packet's flow chooses among the shortest paths, on any topology.
 //!
-//! A flow is a source, a destination and one of `flows` numbers, of which each packet draws one (queue pairs, say).
+//! A flow is a source, a destination and one of `flows` flow numbers (queue pairs, say). Each packet draws its number.
 //! Hashes are 64-bit mixes (the finalizer of splitmix64: Steele, Lea and Flood, OOPSLA 2014) of `seed` and the flow, so
 //! that two runs with one seed have equal paths. All packets of a flow take one path. They stay in order if each class
 //! has one virtual channel. IETF RFC 2992 has the analysis of hash-based choices; it leaves the hash to the router, and
@@ -41,8 +41,8 @@ const MAX_FLOWS: u32 = 65536;
 pub struct EcmpSpec {
     /// Choice that the hash of a flow makes.
     pub hash: HashRule,
-    /// Number of flows of each pair of nodes (queue pairs). Each packet draws one of them at its source. Packets of one
-    /// flow take one path, and stay in order if each class has one virtual channel.
+    /// Number of flow numbers of each pair of nodes (queue pairs). Each packet draws a flow number at its source. Packets
+    /// of one flow take one path, and stay in order if each class has one virtual channel.
     #[schemars(range(min = 1, max = 65536))]
     pub flows: u32,
     /// Seed of the hash. Another seed gives other paths.
