@@ -1,6 +1,7 @@
 //! State that the partitions of one thread share in sequence: counters, and outboxes.
 
 use crate::counters::Counters;
+use crate::index::{CreditId, InputId};
 use crate::packet::Packet;
 use crate::tag::GroupTag;
 use crate::target::Member;
@@ -28,7 +29,7 @@ impl WorkerContext {
 pub(crate) struct ReturningCredit {
     /// Time in ticks.
     pub at: u64,
-    pub counter: u32,
+    pub counter: CreditId,
     pub bytes: u32,
 }
 
@@ -36,8 +37,8 @@ pub(crate) struct ReturningCredit {
 #[derive(Debug, Default)]
 pub struct Mail {
     packets: Vec<Packet>,
-    /// For each packet, the input that it comes to, (port, virtual channel) in one number.
-    inputs: Vec<u32>,
+    /// For each packet, the input that it comes to.
+    inputs: Vec<InputId>,
     /// For each packet, the time at which its head has left the pipeline of its router, in ticks.
     heads: Vec<u64>,
     /// For each packet, the time from its head to its tail, in ticks. Empty if tails do not matter.
@@ -59,7 +60,7 @@ impl Mail {
     /// Adds a packet for an input: the time at which its head has left the pipeline there, and the time from there to its
     /// tail, if that matters.
     #[inline]
-    pub(crate) fn packet(&mut self, (head, time): (u64, Option<u64>), input: u32, packet: Packet) {
+    pub(crate) fn packet(&mut self, (head, time): (u64, Option<u64>), input: InputId, packet: Packet) {
         self.packets.push(packet);
         self.inputs.push(input);
         self.heads.push(head);
@@ -115,7 +116,7 @@ impl Mail {
 
     /// Adds a credit.
     #[inline]
-    pub(crate) fn credit(&mut self, at: u64, counter: u32, bytes: u32) {
+    pub(crate) fn credit(&mut self, at: u64, counter: CreditId, bytes: u32) {
         self.credits.push(ReturningCredit { at, counter, bytes });
     }
 
@@ -140,7 +141,7 @@ impl Mail {
     }
 
     /// Iterates over the packets: each with its input, and the times of its head and from there to its tail.
-    pub(crate) fn packets(&self) -> impl Iterator<Item = (&Packet, u32, (u64, u64))> + '_ {
+    pub(crate) fn packets(&self) -> impl Iterator<Item = (&Packet, InputId, (u64, u64))> + '_ {
         let times = self.times.iter().copied().chain(std::iter::repeat(0));
         let arrivals = self.inputs.iter().copied().zip(self.heads.iter().copied().zip(times));
         self.packets.iter().zip(arrivals).map(|(packet, (input, times))| (packet, input, times))

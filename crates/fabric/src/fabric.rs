@@ -41,6 +41,7 @@ use topology::{ChannelClass, ChannelSource};
 use units::{NodeId, PlaneId, PortId, RouterId};
 
 use crate::context::WorkerContext;
+use crate::index::InputId;
 use crate::packet::Pool;
 use crate::plan::Plan;
 use crate::port::{FarEnd, InputPort, LinkClass, OutputPort};
@@ -212,6 +213,11 @@ impl Fabric {
     #[inline(always)]
     pub(crate) fn ports(&self) -> usize {
         self.inputs.len()
+    }
+
+    /// Iterates over all inputs, including those of virtual channels that are not used.
+    pub(crate) fn all_inputs(&self) -> impl Iterator<Item = InputId> + use<> {
+        (0..(self.ports() << self.params.vc_shift) as u32).map(InputId)
     }
 
     /// Returns whether the network is plain. A plain network has none of these: routers with more ports than a word has

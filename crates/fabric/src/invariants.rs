@@ -10,7 +10,8 @@ use crate::catalogue::CreditRule;
 use crate::context::{Mail, ReturningCredit};
 use crate::event_kind;
 use crate::fabric::{Fabric, Space, notify};
-use crate::packet::{NONE, Packet};
+use crate::index::{CreditId, InputId, PacketSlot};
+use crate::packet::Packet;
 use crate::partition::Partition;
 use crate::port::NO_PARTITION;
 use crate::routers::Routers;
@@ -33,12 +34,12 @@ impl Ledger {
         Self { credits: vec![Vec::new(); partitions], ..Self::default() }
     }
 
-    fn add(&mut self, partition: u16, counter: u32, bytes: i64) {
+    fn add(&mut self, partition: u16, counter: CreditId, bytes: i64) {
         let Some(counters) = self.credits.get_mut(partition as usize) else { return };
-        if counters.len() <= counter as usize {
-            counters.resize(counter as usize + 1, 0);
+        if counters.len() <= counter.index() {
+            counters.resize(counter.index() + 1, 0);
         }
-        counters[counter as usize] += bytes;
+        counters[counter.index()] += bytes;
     }
 
     fn refuse(&mut self, error: impl FnOnce() -> String) {
@@ -52,14 +53,14 @@ impl Ledger {
 }
 
 impl Fabric {
-    /// Returns the credit counter of an input's space: its partition and number.
-    fn counter_of(&self, space: Space) -> (u16, u32) {
-        let input = &self.inputs[(space.input >> self.params.vc_shift) as usize];
-        (input.partition, self.slot_of(space) | input.counters)
+    /// Returns the credit counter of an input's space, and its partition.
+    fn counter_of(&self, space: Space) -> (u16, CreditId) {
+        let input = &self.inputs[space.input.port(self.params.vc_shift)];
+        (input.partition, input.counters.at(self.slot_of(space)))
     }
 
     /// Returns the space that a packet takes at an input, as its upstream output has counted it.
-    fn space_of(&self, input: u32, packet: &Packet) -> Space {
+    fn space_of(&self, input: InputId, packet: &Packet) -> Space {
         let per_crosspoint = self.plan.credit_rule() == CreditRule::PerCrosspoint;
         Space { input, part: if per_crosspoint { u32::from(packet.out) } else { 0 } }
     }
@@ -75,13 +76,13 @@ impl Fabric {
         }
         for (kind, event) in self.wheel.events() {
             if kind == event_kind::CREDIT {
-                ledger.add(part, event.target, i64::from(event.arg));
+                ledger.add(part, CreditId(event.target), i64::from(event.arg));
             } else if kind == event_kind::TRAFFIC && event.arg == notify::DELIVERED {
                 // Delivered packets are kept until their tail has come.
                 ledger.packets -= 1;
             } else if kind == event_kind::ARRIVAL {
-                let packet = &self.pool[event.arg];
-                let (partition, counter) = self.counter_of(self.space_of(event.target, packet));
+                let packet = &self.pool[PacketSlot(event.arg)];
+                let (partition, counter) = self.counter_of(self.space_of(InputId(event.target), packet));
                 ledger.add(partition, counter, i64::from(packet.bytes));
             }
         }
@@ -93,8 +94,8 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     pub fn account(&self, part: u16, mail: &Mail, ledger: &mut Ledger) {
         let fabric = self.fabric();
         fabric.account(part, ledger);
-        for input in 0..fabric.ports() << fabric.params.vc_shift {
-            let port = &fabric.inputs[input >> fabric.params.vc_shift];
+        for input in fabric.all_inputs() {
+            let port = &fabric.inputs[input.port(fabric.params.vc_shift)];
             if port.partition == NO_PARTITION {
                 continue;
             }
@@ -103,7 +104,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                 if bytes > u64::from(depth) {
                     ledger.refuse(|| format!("input {input} of partition {part} holds {bytes} B of {depth}"));
                 }
-                let (partition, counter) = fabric.counter_of(Space { input: input as u32, part });
+                let (partition, counter) = fabric.counter_of(Space { input, part });
                 ledger.add(partition, counter, bytes as i64);
             }
         }
@@ -114,7 +115,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         for ReturningCredit { counter, bytes, .. } in mail.credits() {
             ledger.add(part, counter, i64::from(bytes));
         }
-        let sources = self.heads().iter().filter(|head| head.packet != NONE).count();
+        let sources = self.heads().iter().filter(|head| head.packet != PacketSlot::NONE).count();
         ledger.packets += (fabric.pool.used() + mail.packets().count() - sources) as i64;
     }
 
@@ -132,7 +133,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         for output in (0..fabric.outputs.len()).filter(|&output| fabric.has_credits(output)) {
             let depth = i64::from(fabric.plan.depth_beyond(&fabric.outputs[output], &fabric.classes));
             for (counter, _) in fabric.counters_of(output) {
-                let found = ledger.credits[part as usize].get(counter as usize).copied().unwrap_or(0);
+                let found = ledger.credits[part as usize].get(counter.index()).copied().unwrap_or(0);
                 if found != depth {
                     let source = fabric.source(output);
                     return Err(format!("of {depth} B of credit of {source:?}, {found} are accounted for"));
@@ -146,7 +147,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// destinations, and no space that copies share.
     fn check_sets(&self) -> Result<(), String> {
         let fabric = self.fabric();
-        let heads = || self.heads().iter().filter(|head| head.packet != NONE);
+        let heads = || self.heads().iter().filter(|head| head.packet != PacketSlot::NONE);
         if fabric.pool.used() > heads().count() {
             return Ok(());
         }
@@ -181,8 +182,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         if !fabric.wheel.is_empty() {
             return Err("events are left in the wheel".into());
         }
-        let mut inputs = 0..fabric.ports() << fabric.params.vc_shift;
-        if let Some(input) = inputs.find(|&input| self.routers().held(input).any(|(_, bytes)| bytes > 0)) {
+        if let Some(input) = fabric.all_inputs().find(|&input| self.routers().held(input).any(|(_, bytes)| bytes > 0)) {
             return Err(format!("input {input} still holds bytes"));
         }
         if fabric.outputs.iter().any(|output| output.queued > 0) || fabric.waiting.iter().any(|&bytes| bytes > 0) {

@@ -12,6 +12,7 @@ mod event_kind;
 mod fabric;
 mod footprint;
 mod groups;
+mod index;
 mod invariants;
 mod link;
 mod messages;

@@ -6,11 +6,9 @@
 //! its input (`crate::routers::Space`). Packets that share one space, such as copies of a multicast, are in a side
 //! table (`crate::fabric::Copies`), which is empty if there are none.
 
+use crate::index::PacketSlot;
 use routing::RouteState;
 use units::NodeId;
-
-/// No packet.
-pub const NONE: u32 = u32::MAX;
 
 /// Packet in the network or at the head of its source.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +27,7 @@ pub struct Packet {
     /// Size in bytes.
     pub bytes: u32,
     /// Next packet in its queue, or `NONE`.
-    pub next: u32,
+    pub next: PacketSlot,
     /// Number of routers that the packet has entered.
     pub hops: u16,
     /// Output port by which the packet leaves this router. On a link, if credits are counted per crosspoint: the output
@@ -66,7 +64,7 @@ const _: () = assert!(size_of::<Packet>() == 32 && topology::MAX_NODES <= 1 << D
 impl Packet {
     /// Creates a packet of a flow for a node that has entered no router yet.
     pub fn new(generated_at: u64, flow_id: u32, dst: NodeId, (state, bytes): (RouteState, u32)) -> Self {
-        let (next, out) = (NONE, UNDECIDED);
+        let (next, out) = (PacketSlot::NONE, UNDECIDED);
         Self { generated_at, flow_id, dst_and_class: dst.0, state, bytes, next, hops: 0, out }
     }
 
@@ -132,35 +130,35 @@ impl Packet {
     #[inline(always)]
     pub fn leave_by(&mut self, out: u16, class: u8) {
         self.dst_and_class = self.dst_and_class & (DST | FLAGS) | u32::from(class) << CLASS_SHIFT;
-        (self.out, self.next) = (out, NONE);
+        (self.out, self.next) = (out, PacketSlot::NONE);
     }
 }
 
 /// Packet at the head of a node's source queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
-    /// Place of the packet in the pool, or `NONE`.
-    pub packet: u32,
+    /// Slot of the packet, or `NONE`.
+    pub packet: PacketSlot,
     /// Earliest time at which the packet is sent, in ticks.
     pub release: u64,
 }
 
 impl Head {
     /// Head of a node that does not send.
-    pub const NONE: Self = Self { packet: NONE, release: 0 };
+    pub const NONE: Self = Self { packet: PacketSlot::NONE, release: 0 };
 }
 
 /// Output port that is not chosen yet.
 pub const UNDECIDED: u16 = u16::MAX;
 
-/// Pool of the packets of one partition. The place that was freed last is used next, so that the pool stays as small
+/// Pool of the packets of one partition. The slot that was freed last is used next, so that the pool stays as small
 /// and as warm in the cache as the traffic allows.
 #[derive(Debug, Default)]
 pub struct Pool {
     packets: Vec<Packet>,
-    /// Free places. They are listed, not linked through the places, because places are cold in the cache when many
-    /// packets come at once.
-    free: Vec<u32>,
+    /// Free slots. They are listed, not linked through the slots, because slots are cold in the cache when many packets
+    /// come at once.
+    free: Vec<PacketSlot>,
 }
 
 impl Pool {
@@ -169,93 +167,93 @@ impl Pool {
         Self::default()
     }
 
-    /// Stores a packet and returns its place.
+    /// Stores a packet and returns its slot.
     #[inline]
-    pub fn put(&mut self, packet: Packet) -> u32 {
-        let Some(place) = self.free.pop() else {
+    pub fn put(&mut self, packet: Packet) -> PacketSlot {
+        let Some(slot) = self.free.pop() else {
             self.packets.push(packet);
-            return (self.packets.len() - 1) as u32;
+            return PacketSlot((self.packets.len() - 1) as u32);
         };
-        self.packets[place as usize] = packet;
-        place
+        self.packets[slot.index()] = packet;
+        slot
     }
 
-    /// Frees a packet's place.
+    /// Frees a packet's slot.
     #[inline]
-    pub fn free(&mut self, place: u32) {
-        self.free.push(place);
+    pub fn free(&mut self, slot: PacketSlot) {
+        self.free.push(slot);
     }
 
-    /// Returns the packet at a place. `None` for `NONE`.
+    /// Returns the packet in a slot. `None` for `NONE`.
     #[inline]
-    pub fn get(&self, place: u32) -> Option<&Packet> {
-        self.packets.get(place as usize)
+    pub fn get(&self, slot: PacketSlot) -> Option<&Packet> {
+        self.packets.get(slot.index())
     }
 
-    /// Returns all places, used or free.
+    /// Returns all slots, used or free.
     #[inline]
-    pub fn places(&self) -> &[Packet] {
+    pub fn slots(&self) -> &[Packet] {
         &self.packets
     }
 
-    /// Returns the number of places that hold a packet.
+    /// Returns the number of slots that hold a packet.
     pub fn used(&self) -> usize {
         self.packets.len() - self.free.len()
     }
 }
 
-impl std::ops::Index<u32> for Pool {
+impl std::ops::Index<PacketSlot> for Pool {
     type Output = Packet;
 
     #[inline(always)]
-    fn index(&self, place: u32) -> &Packet {
-        &self.packets[place as usize]
+    fn index(&self, slot: PacketSlot) -> &Packet {
+        &self.packets[slot.index()]
     }
 }
 
-impl std::ops::IndexMut<u32> for Pool {
+impl std::ops::IndexMut<PacketSlot> for Pool {
     #[inline(always)]
-    fn index_mut(&mut self, place: u32) -> &mut Packet {
-        &mut self.packets[place as usize]
+    fn index_mut(&mut self, slot: PacketSlot) -> &mut Packet {
+        &mut self.packets[slot.index()]
     }
 }
 
 /// First-in first-out queue of packets, linked through the pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
-    head: u32,
-    tail: u32,
+    head: PacketSlot,
+    tail: PacketSlot,
 }
 
 impl Default for Queue {
     fn default() -> Self {
-        Self { head: NONE, tail: NONE }
+        Self { head: PacketSlot::NONE, tail: PacketSlot::NONE }
     }
 }
 
 impl Queue {
     /// Creates a queue of one packet.
     #[inline]
-    pub fn of(packet: u32) -> Self {
+    pub fn of(packet: PacketSlot) -> Self {
         Self { head: packet, tail: packet }
     }
 
     /// Returns the first packet, or `NONE`.
     #[inline]
-    pub fn head(&self) -> u32 {
+    pub fn head(&self) -> PacketSlot {
         self.head
     }
 
     /// Returns whether the queue is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.head == NONE
+        self.head == PacketSlot::NONE
     }
 
     /// Appends a packet, whose `next` must be `NONE`.
     #[inline(always)]
-    pub fn push(&mut self, pool: &mut Pool, packet: u32) {
-        if self.head == NONE {
+    pub fn push(&mut self, pool: &mut Pool, packet: PacketSlot) {
+        if self.head == PacketSlot::NONE {
             self.head = packet;
         } else {
             pool[self.tail].next = packet;
@@ -264,7 +262,7 @@ impl Queue {
     }
 
     /// Removes a packet from the queue. Cheap near the front.
-    pub fn remove(&mut self, pool: &mut Pool, packet: u32) {
+    pub fn remove(&mut self, pool: &mut Pool, packet: PacketSlot) {
         let behind = pool[packet].next;
         if self.head == packet {
             self.head = behind;
@@ -282,7 +280,7 @@ impl Queue {
 
     /// Removes and returns the first packet. The queue must not be empty.
     #[inline]
-    pub fn pop(&mut self, pool: &Pool) -> u32 {
+    pub fn pop(&mut self, pool: &Pool) -> PacketSlot {
         let packet = self.head;
         self.head = pool[packet].next;
         packet

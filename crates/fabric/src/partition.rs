@@ -11,8 +11,9 @@ use units::NodeId;
 use crate::channel_use::ChannelUse;
 use crate::context::{Mail, WorkerContext};
 use crate::fabric::{Arrival, Fabric, Outgoing, Reports, event_kind, notify};
+use crate::index::PacketSlot;
 use crate::notices::Notices;
-use crate::packet::{Head, NONE, Packet};
+use crate::packet::{Head, Packet};
 use crate::partition_map::PartitionMap;
 use crate::plan::Plan;
 use crate::profile::{General, Plain, Profile};
@@ -35,7 +36,7 @@ pub struct Partition<R, T> {
     /// Copies of a multicast packet. Kept to avoid allocation.
     copies: Vec<Arrival>,
     /// Packets that combine units have combined in an instant.
-    combined: Vec<u32>,
+    combined: Vec<PacketSlot>,
     /// Events of which the traffic is notified in an instant.
     traffic_events: Vec<TrafficEvent>,
     /// Requests of the traffic.
@@ -166,9 +167,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         let Self { fabric, traffic_events, notices, combined, .. } = self;
         for event in events {
             traffic_events.push(match event.arg {
-                notify::DELIVERED => fabric.reported(event.target),
+                notify::DELIVERED => fabric.reported(PacketSlot(event.target)),
                 notify::COMBINED => {
-                    combined.push(event.target);
+                    combined.push(PacketSlot(event.target));
                     continue;
                 }
                 notify::NOTICE => TrafficEvent::Notice(notices.take(event.target)),
@@ -217,7 +218,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.send_notices();
         let mut wakes = std::mem::take(&mut self.actions.wakes);
         for node in wakes.drain(..) {
-            if self.heads[node as usize].packet == NONE {
+            if self.heads[node as usize].packet == PacketSlot::NONE {
                 self.next_demand(node as usize, now);
             } else {
                 self.replace_head(node as usize, now);
@@ -235,7 +236,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.fabric.discard(packet);
         self.next_demand(node, now);
         let head = self.heads[node];
-        if head.packet != NONE {
+        if head.packet != PacketSlot::NONE {
             // The node is woken at the old time too, which does no harm: it sends nothing that is not due.
             let output = self.fabric.ports() + node;
             let ready = self.fabric.outputs[output].free_at.max(head.release);
@@ -265,7 +266,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     #[inline]
     fn inject<P: Profile>(&mut self, node: usize, now: u64) {
         let Head { packet, release } = self.heads[node];
-        if packet == NONE {
+        if packet == PacketSlot::NONE {
             return self.inject_result(node, now);
         }
         let output = self.fabric.ports() + node;
@@ -369,8 +370,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// down. `None`: the node never sends again.
     pub fn next_generation_times(&self) -> impl Iterator<Item = (NodeId, Option<u64>)> + '_ {
         let units = self.fabric.params.units_per_tick;
-        let time =
-            move |&Head { packet, .. }: &Head| (packet != NONE).then(|| self.fabric.pool[packet].generated_at / units);
+        let time = move |&Head { packet, .. }: &Head| {
+            (packet != PacketSlot::NONE).then(|| self.fabric.pool[packet].generated_at / units)
+        };
         self.fabric.nodes.iter().map(|&node| NodeId(node)).zip(self.heads.iter().map(time))
     }
 

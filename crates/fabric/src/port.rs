@@ -71,9 +71,9 @@ pub(crate) struct InputPort {
     /// Router in this partition's numbering.
     pub router: u32,
     /// First of the upstream output's credit counters, in its partition.
-    pub counters: u32,
+    pub counters: CreditId,
     /// Packet that has arrived in this instant, if the router is marked for it.
-    pub arrived: u32,
+    pub arrived: PacketSlot,
     /// Partition of the upstream output.
     pub partition: u16,
     pub class: LinkClass,
@@ -85,3 +85,4 @@ pub(crate) struct InputPort {
 pub(crate) const NO_PARTITION: u16 = u16::MAX;
 
 const _: () = assert!(size_of::<OutputPort>() == 64 && size_of::<InputPort>() == 16);
+use crate::index::{CreditId, PacketSlot};

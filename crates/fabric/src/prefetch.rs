@@ -10,7 +10,8 @@ use std::hint::black_box;
 use engine::{Bits, read_through};
 
 use crate::fabric::{Arrival, Fabric};
-use crate::packet::{Head, NONE};
+use crate::index::PacketSlot;
+use crate::packet::Head;
 
 /// Memory that an architecture prefetches.
 pub trait Prefetch {
@@ -31,13 +32,13 @@ impl Fabric {
     pub(crate) fn before_window(&self) {
         read_through(&self.outputs, |output| output.queued);
         read_through(&self.inputs, |input| u64::from(input.router));
-        read_through(self.pool.places(), |packet| packet.generated_at);
+        read_through(self.pool.slots(), |packet| packet.generated_at);
         self.wheel.before_window();
     }
 
     /// Reads a packet that has been on a link.
     #[inline(always)]
-    pub(crate) fn before_arrival(&self, packet: u32) {
+    pub(crate) fn before_arrival(&self, packet: PacketSlot) {
         black_box(self.pool[packet].bytes);
     }
 
@@ -51,7 +52,7 @@ impl Fabric {
     pub(crate) fn before_injections(&self, first: usize, nodes: u64, heads: &[Head]) {
         for node in Bits(nodes) {
             let Head { packet, .. } = heads[first + node];
-            if packet != NONE {
+            if packet != PacketSlot::NONE {
                 black_box(self.pool[packet].bytes);
             }
             self.before_sending(self.ports() + first + node);

@@ -43,12 +43,12 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         };
         let describe = |waiting: crate::routers::Waiting| {
             let packet = &fabric.pool[waiting.packet];
-            let (router, in_port) = port(waiting.input >> vc_shift)?;
+            let (router, in_port) = port(waiting.input.port(vc_shift) as u32)?;
             let (_, out_port) = port(waiting.output)?;
             Some(WaitingPacket {
                 router,
                 in_port,
-                vc: (waiting.input & ((1 << vc_shift) - 1)) as u8,
+                vc: waiting.input.vc(vc_shift) as u8,
                 out_port,
                 class: fabric.pool[waiting.packet].class(),
                 vcs_per_class: fabric.vcs_per_class(waiting.output as usize),

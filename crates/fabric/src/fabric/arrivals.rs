@@ -10,6 +10,7 @@ use units::RouterId;
 
 use super::marks::Marks;
 use super::{Fabric, LocalRouter};
+use crate::index::{InputId, PacketSlot};
 use crate::port::{InputPort, OutputPort};
 use crate::profile::Profile;
 
@@ -120,10 +121,36 @@ pub struct Arrival {
     pub class: u8,
     /// Output by which the packet will leave, once that is decided.
     pub out: u16,
-    /// Place of the packet in the pool.
-    pub packet: u32,
+    /// Slot of the packet.
+    pub packet: PacketSlot,
     /// Size of the packet in bytes.
     pub bytes: u32,
+}
+
+impl Arrival {
+    /// Returns the input at which the packet came in.
+    #[inline(always)]
+    pub fn input(&self, vc_shift: u32) -> InputId {
+        InputId((self.base + u32::from(self.port)) << vc_shift | u32::from(self.vc))
+    }
+
+    /// Returns the number of this input among those of its router: its candidate number for arbiters.
+    #[inline(always)]
+    pub fn candidate(&self, vc_shift: u32) -> usize {
+        usize::from(self.port) << vc_shift | usize::from(self.vc)
+    }
+
+    /// Returns the port by which the packet came in, numbered in the partition.
+    #[inline(always)]
+    pub fn in_port(&self) -> usize {
+        self.base as usize + usize::from(self.port)
+    }
+
+    /// Returns the output by which the packet will leave, numbered in the partition.
+    #[inline(always)]
+    pub fn output(&self) -> usize {
+        self.base as usize + usize::from(self.out)
+    }
 }
 
 impl Fabric {
@@ -132,20 +159,20 @@ impl Fabric {
     /// state of routers in the order of memory.)
     #[inline(never)]
     pub(crate) fn mark_arrivals<P: Profile>(&mut self, visited_together: bool, events: &[Event]) {
-        if self.params.exceeds_cache || self.pool.places().len() > NEAR_PACKETS {
+        if self.params.exceeds_cache || self.pool.slots().len() > NEAR_PACKETS {
             // Packets that have been in transit for long are cold in the cache. Fetching many at once is faster than
             // one at a time.
-            events.iter().for_each(|event| self.before_arrival(event.arg));
+            events.iter().for_each(|event| self.before_arrival(PacketSlot(event.arg)));
         }
         if cfg!(debug_assertions) {
             self.check_spacing(events);
         }
         let (shift, visited_together) = (self.params.vc_shift, visited_together || self.params.exceeds_cache);
         for &Event { target, arg: packet } in events {
-            let number = (target >> shift) as usize;
+            let number = InputId(target).port(shift);
             let input = &mut self.inputs[number];
-            input.arrived = packet;
-            input.arrived_vc = (target & ((1 << shift) - 1)) as u8;
+            input.arrived = PacketSlot(packet);
+            input.arrived_vc = InputId(target).vc(shift) as u8;
             let router = input.router as usize;
             self.work.routers.mark(router);
             if visited_together {

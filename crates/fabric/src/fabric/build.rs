@@ -16,7 +16,8 @@ use super::{Class, Classes, Fabric, LocalRouter, OddTime, Params, WorkLists};
 use crate::catalogue::{CreditRule, RouterSpec};
 use crate::context::WorkerContext;
 use crate::footprint::{NetworkSize, bytes_of};
-use crate::packet::{NONE, Pool};
+use crate::index::{CreditId, PacketSlot};
+use crate::packet::Pool;
 use crate::partition_map::{PartitionMap, Place};
 use crate::plan::Plan;
 use crate::port::{FarEnd, InputPort, LinkClass, MOST_LINK_CLASSES, NEAR_CREDITS, NO_PARTITION, OutputPort};
@@ -212,11 +213,11 @@ fn inputs(
     for (number, router) in routers.iter().enumerate() {
         for port in 0..router.ports {
             if port >= topology.ports(router.id) {
-                let (partition, counters) = (part as u16, unit << credit_shift);
+                let (partition, counters) = (part as u16, CreditId(unit << credit_shift));
                 unit += 1;
                 let class = plan.link_class(plan.internal, [Some(router.id); 2]);
                 let router = number as u32;
-                inputs.push(InputPort { router, counters, arrived: NONE, partition, class, arrived_vc: 0 });
+                inputs.push(InputPort { router, counters, arrived: PacketSlot::NONE, partition, class, arrived_vc: 0 });
                 continue;
             }
             let (upstream, channel, from) = match topology.endpoint(router.id, PortId(port)) {
@@ -229,8 +230,8 @@ fn inputs(
             };
             inputs.push(InputPort {
                 router: number as u32,
-                counters: upstream.index << credit_shift,
-                arrived: NONE,
+                counters: CreditId(upstream.index << credit_shift),
+                arrived: PacketSlot::NONE,
                 partition: upstream.partition,
                 class: plan.link_class(plan.class_of(channel), [from, Some(router.id)]),
                 arrived_vc: 0,

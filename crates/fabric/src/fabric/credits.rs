@@ -12,6 +12,7 @@ use super::choice::next_turn;
 use crate::catalogue::{CreditReturn, CreditRule};
 use crate::event_kind;
 use crate::fabric::links::Outgoing;
+use crate::index::{CreditId, CreditSlot, InputId, PacketSlot};
 use crate::packet::UNDECIDED;
 use crate::port::{FarEnd, OutputPort};
 use crate::profile::Profile;
@@ -19,8 +20,8 @@ use crate::profile::Profile;
 /// Buffer space that a packet holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Input by which the packet came, (port, virtual channel) in one number.
-    pub input: u32,
+    /// Input by which the packet came.
+    pub input: InputId,
     /// Buffer of the input, in the architecture's numbering. 0 if the input has one buffer.
     pub part: u32,
 }
@@ -29,11 +30,11 @@ pub struct Space {
 pub trait Buffers {
     /// Returns the number of a space, for an event.
     fn number(&self, space: Space) -> u32 {
-        space.input
+        space.input.0
     }
     /// Returns the space of a number.
     fn space(&self, number: u32) -> Space {
-        Space { input: number, part: 0 }
+        Space { input: InputId(number), part: 0 }
     }
     /// Frees `bytes` bytes of a space. Returns the credit in bytes that the upstream output gets for them.
     fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32;
@@ -41,11 +42,11 @@ pub trait Buffers {
     fn release_shared(&mut self, _space: Space, _bytes: u32) {}
 }
 
-/// Packet that leaves its buffer: its place in the pool, its size in bytes, the time for which it leaves, and the time
-/// until its tail has come in, both in ticks.
+/// Packet that leaves its buffer: its slot, its size in bytes, the time for which it leaves, and the time until its tail
+/// has come in, both in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving {
-    pub packet: u32,
+    pub packet: PacketSlot,
     pub bytes: u32,
     pub time: u64,
     pub tail_in: u64,
@@ -70,7 +71,7 @@ pub(super) struct CreditCounters {
 /// Choices of the next router's output, one hop ahead. Empty unless credits are counted per crosspoint.
 #[derive(Debug, Default)]
 pub(super) struct AheadChoices {
-    /// By place of the pool, the output that is chosen for the waiting packet, or `UNDECIDED`.
+    /// By slot of the pool, the output that is chosen for the waiting packet, or `UNDECIDED`.
     pub outs: Vec<u16>,
     /// Random streams of the nodes.
     pub node_streams: Vec<Stream>,
@@ -81,31 +82,30 @@ pub(super) struct AheadChoices {
 impl Fabric {
     // --- the counters ---------------------------------------------------------------------------------------------
 
-    /// Returns the number of an output's credit counter. `slot` is a virtual channel, together with the next router's
-    /// output if the rule counts credits per crosspoint.
+    /// Returns a credit counter of an output.
     #[inline(always)]
-    pub(super) fn counter(&self, output: usize, slot: u32) -> u32 {
-        (output as u32) << self.credits.shift | slot
+    pub(super) fn counter(&self, output: usize, slot: CreditSlot) -> CreditId {
+        CreditId((output as u32) << self.credits.shift).at(slot)
     }
 
     /// Returns the credits of an output, in bytes.
     #[inline(always)]
-    pub(super) fn credit(&self, output: usize, slot: u32) -> i32 {
+    pub(super) fn credit(&self, output: usize, slot: CreditSlot) -> i32 {
         if self.credits.far.is_empty() {
-            self.outputs[output].credits[slot as usize]
+            self.outputs[output].credits[slot.index()]
         } else {
-            self.credits.far[self.counter(output, slot) as usize]
+            self.credits.far[self.counter(output, slot).index()]
         }
     }
 
     /// Adds `bytes`, which may be negative, to the credits of an output. Returns the new value.
     #[inline(always)]
-    pub(super) fn add_credit(&mut self, output: usize, slot: u32, bytes: i32) -> i32 {
+    pub(super) fn add_credit(&mut self, output: usize, slot: CreditSlot, bytes: i32) -> i32 {
         let counter = self.counter(output, slot);
         let credit = if self.credits.far.is_empty() {
-            &mut self.outputs[output].credits[slot as usize]
+            &mut self.outputs[output].credits[slot.index()]
         } else {
-            &mut self.credits.far[counter as usize]
+            &mut self.credits.far[counter.index()]
         };
         *credit += bytes;
         *credit
@@ -113,14 +113,14 @@ impl Fabric {
 
     /// Iterates over the counters of an output with their credits in bytes: one for each virtual channel, and for each
     /// of the next router's outputs if the rule counts credits per crosspoint. A station has one.
-    pub(crate) fn counters_of(&self, output: usize) -> impl Iterator<Item = (u32, i32)> + '_ {
+    pub(crate) fn counters_of(&self, output: usize) -> impl Iterator<Item = (CreditId, i32)> + '_ {
         let vcs = u32::from(self.plan.vcs);
         let (vcs, aheads) = match (self.outputs[output].far_end, self.credits.rule) {
             (FarEnd::Station(_), _) => (1, 1),
             (_, CreditRule::PerCrosspoint) => (vcs, u32::from(self.ports_beyond(output))),
             _ => (vcs, 1),
         };
-        let slots = (0..vcs).flat_map(move |vc| (0..aheads).map(move |ahead| vc << self.credits.ahead_shift | ahead));
+        let slots = (0..vcs).flat_map(move |vc| (0..aheads).map(move |ahead| self.slot(vc, ahead)));
         slots.map(move |slot| (self.counter(output, slot), self.credit(output, slot)))
     }
 
@@ -152,11 +152,11 @@ impl Fabric {
         let vc = u32::from(outgoing.vc);
         let slot = match self.credits.rule {
             CreditRule::PerCrosspoint => {
-                let ahead = std::mem::replace(&mut self.ahead.outs[outgoing.packet as usize], UNDECIDED);
+                let ahead = std::mem::replace(&mut self.ahead.outs[outgoing.packet.index()], UNDECIDED);
                 self.pool[outgoing.packet].out = ahead;
-                vc << self.credits.ahead_shift | u32::from(ahead)
+                self.slot(vc, u32::from(ahead))
             }
-            _ => vc,
+            _ => CreditSlot(vc),
         };
         let left = self.add_credit(output, slot, -(outgoing.bytes as i32));
         debug_assert!(left >= 0, "sent without credit");
@@ -166,13 +166,14 @@ impl Fabric {
     #[inline(never)]
     pub(crate) fn take_credits<P: Profile>(&mut self, events: &[Event]) {
         let shift = self.credits.shift;
-        for &Event { target: counter, arg: bytes } in events {
-            let (output, slot) = ((counter >> shift) as usize, counter & ((1 << shift) - 1));
+        for &Event { target, arg: bytes } in events {
+            let counter = CreditId(target);
+            let (output, slot) = ((counter.0 >> shift) as usize, CreditSlot(counter.0 & ((1 << shift) - 1)));
             let port = &mut self.outputs[output];
             let credit = if P::PLAIN || self.credits.far.is_empty() {
-                &mut port.credits[slot as usize]
+                &mut port.credits[slot.index()]
             } else {
-                &mut self.credits.far[counter as usize]
+                &mut self.credits.far[counter.index()]
             };
             *credit += bytes as i32;
             debug_assert!(*credit <= self.plan.depth_beyond(port, &self.classes), "more credit than there is room");
@@ -212,7 +213,7 @@ impl Fabric {
             _ if P::PLAIN || self.params.frees_at_head => 0,
             // The next packet must not come in faster than this one goes out.
             CreditReturn::Head => {
-                let class = self.inputs[(space.input >> self.params.vc_shift) as usize].class;
+                let class = self.inputs[space.input.port(self.params.vc_shift)].class;
                 time.saturating_sub(self.time_on(class, bytes))
             }
             CreditReturn::Tail => time.max(tail_in),
@@ -239,31 +240,36 @@ impl Fabric {
         }
     }
 
-    /// Returns the upstream output's counter of a space, relative to the output's first counter.
+    /// Returns the upstream output's counter of a space.
     #[inline(always)]
-    pub(crate) fn slot_of(&self, space: Space) -> u32 {
-        let vc = space.input & ((1 << self.params.vc_shift) - 1);
-        vc << self.credits.ahead_shift | space.part & ((1 << self.credits.ahead_shift) - 1)
+    pub(crate) fn slot_of(&self, space: Space) -> CreditSlot {
+        let vc = space.input.vc(self.params.vc_shift);
+        self.slot(vc, space.part & ((1 << self.credits.ahead_shift) - 1))
+    }
+
+    /// Returns the counter of a virtual channel and the next router's output.
+    #[inline(always)]
+    fn slot(&self, vc: u32, ahead: u32) -> CreditSlot {
+        CreditSlot(vc << self.credits.ahead_shift | ahead)
     }
 
     /// Returns credit for an input's buffer to the upstream output.
     #[inline(always)]
     pub(crate) fn return_credit<P: Profile>(&mut self, space: Space, bytes: u32, now: u64) {
-        let port = (space.input >> self.params.vc_shift) as usize;
+        let port = space.input.port(self.params.vc_shift);
         // Counters that lie with their ports are numbered by virtual channel.
-        let slot = if P::PLAIN { space.input & ((1 << self.params.vc_shift) - 1) } else { self.slot_of(space) };
+        let slot = if P::PLAIN { CreditSlot(space.input.vc(self.params.vc_shift)) } else { self.slot_of(space) };
         self.return_credit_of(port, slot, bytes, now);
     }
 
-    /// Returns credit by the port of an input and the upstream output's counter, relative to that output's first
-    /// counter.
+    /// Returns credit by the port of an input and the upstream output's counter.
     #[inline(always)]
-    pub(crate) fn return_credit_of(&mut self, port: usize, slot: u32, bytes: u32, now: u64) {
+    pub(crate) fn return_credit_of(&mut self, port: usize, slot: CreditSlot, bytes: u32, now: u64) {
         let input = &self.inputs[port];
-        let counter = input.counters | slot;
+        let counter = input.counters.at(slot);
         let at = now + self.classes[input.class.0 as usize].delay;
         if input.partition == self.part {
-            self.wheel.insert(at, event_kind::CREDIT, counter, bytes);
+            self.wheel.insert(at, event_kind::CREDIT, counter.0, bytes);
         } else {
             self.context.outbox[input.partition as usize].credit(at, counter, bytes);
         }
@@ -275,7 +281,7 @@ impl Fabric {
     /// virtual channel of the class with the most credit, the lowest in a tie. `None`: no virtual channel has enough
     /// credit.
     #[inline(always)]
-    pub(crate) fn ready_vc(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
+    pub(crate) fn ready_vc(&mut self, output: usize, packet: PacketSlot, (class, bytes): (u8, u32)) -> Option<u8> {
         if !self.credits.are_simple {
             return self.ready_vc_of_class(output, packet, (class, bytes));
         }
@@ -284,15 +290,15 @@ impl Fabric {
 
     /// `ready_vc` if a class has several virtual channels, credits are counted per crosspoint, or nodes have credits.
     #[inline(never)]
-    fn ready_vc_of_class(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
+    fn ready_vc_of_class(&mut self, output: usize, packet: PacketSlot, (class, bytes): (u8, u32)) -> Option<u8> {
         match self.outputs[output].far_end {
             FarEnd::Node | FarEnd::Unit => Some(0),
-            FarEnd::Station(_) => (self.credit(output, 0) >= bytes as i32).then_some(0),
+            FarEnd::Station(_) => (self.credit(output, CreditSlot(0)) >= bytes as i32).then_some(0),
             _ if self.credits.rule == CreditRule::PerCrosspoint => self.ready_ahead(output, packet, (class, bytes)),
             _ if self.credits.far.is_empty() => self.best_near(output, class, bytes),
-            _ => {
-                self.best_of(output, class, bytes, |fabric, vc| fabric.credit(output, u32::from(vc))).map(|(vc, _)| vc)
-            }
+            _ => self
+                .best_of(output, class, bytes, |fabric, vc| fabric.credit(output, CreditSlot(vc.into())))
+                .map(|(vc, _)| vc),
         }
     }
 
@@ -319,7 +325,7 @@ impl Fabric {
         if P::PLAIN {
             return self.outputs[output].credits[usize::from(slot)] >= bytes as i32;
         }
-        self.credit(output, u32::from(slot)) >= bytes as i32
+        self.credit(output, CreditSlot(slot.into())) >= bytes as i32
     }
 
     /// Returns the counter of a virtual channel of an output that may lead to a station, whose buffer serves all
@@ -352,7 +358,7 @@ impl Fabric {
 
     /// `ready_vc` if credits are counted per crosspoint. Chooses the next router's output too, and keeps that choice
     /// once it no longer depends on credits.
-    fn ready_ahead(&mut self, output: usize, packet: u32, (class, bytes): (u8, u32)) -> Option<u8> {
+    fn ready_ahead(&mut self, output: usize, packet: PacketSlot, (class, bytes): (u8, u32)) -> Option<u8> {
         let (router, in_port) = self.far_end(output)?;
         let waiting = &self.pool[packet];
         let mut hop = Hop { dst: waiting.dst(), state: waiting.state, in_port, vc_class: VcClass(class) };
@@ -365,18 +371,12 @@ impl Fabric {
             }
             _ => {
                 let out = self.fixed_ahead(output, (router, &route), packet);
-                let credit = |fabric: &Self, vc| fabric.credit(output, fabric.slot_ahead(vc, out));
+                let credit = |fabric: &Self, vc: u8| fabric.credit(output, fabric.slot(vc.into(), out.into()));
                 (self.best_of(output, class, bytes, credit)?.0, out)
             }
         };
-        self.ahead.outs[packet as usize] = out;
+        self.ahead.outs[packet.index()] = out;
         Some(vc)
-    }
-
-    /// Returns the counter of a virtual channel and the next router's output, relative to an output's first counter.
-    #[inline]
-    fn slot_ahead(&self, vc: u8, out: u16) -> u32 {
-        u32::from(vc) << self.credits.ahead_shift | u32::from(out)
     }
 
     /// Returns a random one of a route's outputs at the next router whose crosspoints have `most` bytes of credit.
@@ -390,13 +390,13 @@ impl Fabric {
     /// Iterates over a route's outputs at the next router, with the credits of their crosspoints on a virtual channel.
     fn credits_ahead<'a>(&'a self, output: usize, vc: u8, route: &Route) -> impl Iterator<Item = (u16, i32)> + 'a {
         let ports = route.ports(self.routing.port_lists());
-        ports.map(move |out| (out.0, self.credit(output, self.slot_ahead(vc, out.0))))
+        ports.map(move |out| (out.0, self.credit(output, self.slot(vc.into(), out.0.into()))))
     }
 
     /// Returns the output that an oblivious routing takes at the next router. It is chosen once for a packet and kept
     /// while the packet waits.
-    fn fixed_ahead(&mut self, output: usize, (router, route): (RouterId, &Route), packet: u32) -> u16 {
-        let kept = self.ahead.outs[packet as usize];
+    fn fixed_ahead(&mut self, output: usize, (router, route): (RouterId, &Route), packet: PacketSlot) -> u16 {
+        let kept = self.ahead.outs[packet.index()];
         let out = if kept != UNDECIDED {
             kept
         } else if route.count == 1 {
@@ -408,7 +408,7 @@ impl Fabric {
             let pick = self.stream_of(output).below(u32::from(route.count)) as u16;
             route.port(pick, self.routing.port_lists()).0
         };
-        self.ahead.outs[packet as usize] = out;
+        self.ahead.outs[packet.index()] = out;
         out
     }
 
@@ -438,6 +438,6 @@ impl Fabric {
     /// of an output.
     pub(super) fn credits_taken(&self, output: usize, vcs: Range<u8>) -> u64 {
         let depth = i64::from(self.classes[self.outputs[output].class.0 as usize].depth);
-        vcs.map(|vc| (depth - i64::from(self.credit(output, vc.into()))) as u64).sum()
+        vcs.map(|vc| (depth - i64::from(self.credit(output, CreditSlot(vc.into())))) as u64).sum()
     }
 }

@@ -13,7 +13,8 @@ use units::{NodeId, RouterId};
 use super::{Arrival, Fabric};
 use crate::event_kind;
 use crate::fabric::wakes::notify;
-use crate::packet::{NONE, Packet};
+use crate::index::PacketSlot;
+use crate::packet::Packet;
 use crate::port::FarEnd;
 use crate::profile::General;
 use crate::stations::combine::{CombineUnits, Contribution, UnitPlace};
@@ -57,29 +58,29 @@ impl Fabric {
     }
 
     /// Makes a packet that a node sends follow a tree. A tree that does not pass the node's switch leads to nobody.
-    pub(crate) fn send_by_tree(&mut self, place: u32, from: NodeId, of: TreePacket) {
+    pub(crate) fn send_by_tree(&mut self, packet: PacketSlot, from: NodeId, of: TreePacket) {
         let Some(groups) = &self.plan.groups else { return };
         let (router, _) = groups.trees.attachment(&*self.plan.topology, of.tree, from);
         let tag = GroupTag::new(of, from, groups.turn);
         let entry = groups.trees.entry_at(router, of.tree);
         debug_assert!(entry.is_some(), "a node sends by a tree that does not reach it");
         if let Some(entry) = entry {
-            self.pool[place].set_tree_entry(entry);
-            self.tag(place, tag);
+            self.pool[packet].set_tree_entry(entry);
+            self.tag(packet, tag);
         }
     }
 
     /// Stores the tag of a packet of a group's operation.
-    pub(super) fn tag(&mut self, place: u32, tag: GroupTag) {
-        if self.groups.tags.len() <= place as usize {
-            self.groups.tags.resize(place as usize + 1, GroupTag::NONE);
+    pub(super) fn tag(&mut self, packet: PacketSlot, tag: GroupTag) {
+        if self.groups.tags.len() <= packet.index() {
+            self.groups.tags.resize(packet.index() + 1, GroupTag::NONE);
         }
-        self.groups.tags[place as usize] = tag;
+        self.groups.tags[packet.index()] = tag;
     }
 
     /// Returns the tag of a packet, if it belongs to a group's operation.
-    pub(super) fn tag_of(&self, place: u32) -> Option<GroupTag> {
-        self.pool[place].is_of_group().then(|| self.groups.tags[place as usize])
+    pub(super) fn tag_of(&self, packet: PacketSlot) -> Option<GroupTag> {
+        self.pool[packet].is_of_group().then(|| self.groups.tags[packet.index()])
     }
 
     /// Copies a packet on a tree that has left the pipeline: adds an arrival for each of its outputs, in the order of
@@ -172,16 +173,16 @@ impl Fabric {
 
     /// Handles the packets that combine units have combined in this instant.
     #[inline(never)]
-    pub(crate) fn combine(&mut self, packets: &mut Vec<u32>) {
+    pub(crate) fn combine(&mut self, packets: &mut Vec<PacketSlot>) {
         // In the order of units, whatever the order of events.
-        packets.sort_unstable_by_key(|&packet| self.groups.tags[packet as usize].unit);
+        packets.sort_unstable_by_key(|&packet| self.groups.tags[packet.index()].unit);
         packets.drain(..).for_each(|packet| self.combined(packet));
     }
 
     /// Handles a packet that a combine unit has received whole and combined: the packet ends here, and a completed
     /// result is queued for sending.
     #[inline(never)]
-    fn combined(&mut self, packet: u32) {
+    fn combined(&mut self, packet: PacketSlot) {
         let now = self.now();
         let (Some(tag), Some(entry)) = (self.tag_of(packet), self.pool[packet].entry()) else { return };
         let Packet { flow_id, bytes, generated_at, .. } = self.pool[packet];
@@ -202,7 +203,7 @@ impl Fabric {
         self.mark_packet(result, 0);
         self.context.counters.made(&self.pool[result]);
         if let Some((_, at)) = root {
-            return self.wheel.insert(at, event_kind::TRAFFIC, result, notify::COMBINED);
+            return self.wheel.insert(at, event_kind::TRAFFIC, result.0, notify::COMBINED);
         }
         if let Some(units) = &mut self.groups.units {
             units.results[tag.unit as usize].push(&mut self.pool, result);
@@ -224,7 +225,7 @@ impl Fabric {
     #[inline(never)]
     pub(crate) fn send_result(&mut self, unit: usize, now: u64) {
         let Some(packet) =
-            self.groups.units.as_ref().map(|units| units.results[unit].head()).filter(|&head| head != NONE)
+            self.groups.units.as_ref().map(|units| units.results[unit].head()).filter(|&head| head != PacketSlot::NONE)
         else {
             return;
         };
@@ -246,7 +247,7 @@ impl Fabric {
     }
 
     /// Returns the delivery event of a packet whose tail has reached its node at the end of a tree.
-    pub(super) fn collected(&mut self, packet: u32, tag: &GroupTag) -> TrafficEvent {
+    pub(super) fn collected(&mut self, packet: PacketSlot, tag: &GroupTag) -> TrafficEvent {
         let Packet { flow_id, bytes, .. } = self.pool[packet];
         let node = self.pool[packet].dst();
         let mark = self.mark_of(packet);
@@ -257,17 +258,17 @@ impl Fabric {
     /// Ends a packet at a router because nobody behind it is to receive it, and frees its space.
     #[inline(never)]
     pub(crate) fn end_here(&mut self, arrival: &Arrival, now: u64) {
-        let Arrival { base, port, vc, packet, .. } = *arrival;
+        let packet = arrival.packet;
         let bytes = self.pool[packet].bytes;
         self.context.counters.combined(&self.pool[packet]);
         self.pool.free(packet);
-        let input = (base + u32::from(port)) << self.params.vc_shift | u32::from(vc);
+        let input = arrival.input(self.params.vc_shift);
         self.return_credit::<General>(super::Space { input, part: 0 }, bytes, now);
     }
 
     /// Notes that a combine unit begins to receive a packet.
-    pub(super) fn enter_unit(&mut self, packet: u32) {
-        let (unit, now) = (self.groups.tags[packet as usize].unit, self.now());
+    pub(super) fn enter_unit(&mut self, packet: PacketSlot) {
+        let (unit, now) = (self.groups.tags[packet.index()].unit, self.now());
         if let Some(units) = &mut self.groups.units {
             units.goes(unit, now);
         }

@@ -4,15 +4,16 @@ use super::{Arrival, Fabric, Space, notify};
 use crate::catalogue::CreditRule;
 use crate::context::{Mail, ReturningCredit};
 use crate::event_kind;
+use crate::index::{CreditSlot, InputId, PacketSlot};
 use crate::packet::{Packet, UNDECIDED};
 use crate::port::{FarEnd, OutputPort};
 use crate::profile::{General, Profile};
 use units::PlaneId;
 
-/// Packet to send: its place, its size in bytes, and its virtual channel.
+/// Packet to send: its slot, its size in bytes, and its virtual channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
-    pub packet: u32,
+    pub packet: PacketSlot,
     pub bytes: u32,
     pub vc: u8,
 }
@@ -99,7 +100,7 @@ impl Fabric {
             self.leave_network(output, outgoing, at + time);
             return Sent { time, more };
         };
-        let input = target << self.params.vc_shift | u32::from(vc);
+        let input = InputId::new(target as usize, usize::from(vc), self.params.vc_shift);
         if P::PLAIN || self.credits.far.is_empty() {
             let credit = &mut port.credits[usize::from(vc)];
             *credit -= bytes as i32;
@@ -132,10 +133,10 @@ impl Fabric {
     /// Returns the time for which a packet keeps the channel of an output busy: `time`, if its tail has come in. Logs
     /// it if a job requests that.
     #[inline(always)]
-    fn time_until_tail(&mut self, output: usize, packet: u32, (time, bytes): (u64, u32), now: u64) -> u64 {
+    fn time_until_tail(&mut self, output: usize, packet: PacketSlot, (time, bytes): (u64, u32), now: u64) -> u64 {
         let mut busy = time;
         if let Some(tails) = &self.tails {
-            let tail_in = tails[packet as usize].saturating_sub(now);
+            let tail_in = tails[packet.index()].saturating_sub(now);
             busy = self.time_in_unit(output, bytes, tail_in).unwrap_or(time.max(tail_in));
         }
         if self.reports.as_ref().is_some_and(|reports| reports.transmissions.is_some()) && self.is_channel(output) {
@@ -171,13 +172,12 @@ impl Fabric {
     /// Sends a new arrival on without queueing it, and returns the credit for the buffer that it does not take.
     #[inline(always)]
     pub(crate) fn send_on<P: Profile>(&mut self, arrival: &Arrival, vc: u8, now: u64) {
-        let Arrival { base, port, packet, out, bytes, .. } = *arrival;
-        self.transmit::<QUEUED, P>(base as usize + usize::from(out), Outgoing { packet, bytes, vc }, now);
-        let port = base + u32::from(port);
+        let Arrival { packet, bytes, .. } = *arrival;
+        self.transmit::<QUEUED, P>(arrival.output(), Outgoing { packet, bytes, vc }, now);
         if P::PLAIN {
-            return self.return_credit_of(port as usize, u32::from(arrival.vc), bytes, now);
+            return self.return_credit_of(arrival.in_port(), CreditSlot(arrival.vc.into()), bytes, now);
         }
-        let space = Space { input: port << self.params.vc_shift | u32::from(arrival.vc), part: 0 };
+        let space = Space { input: arrival.input(self.params.vc_shift), part: 0 };
         self.return_credit::<P>(space, bytes, now);
     }
 
@@ -188,81 +188,81 @@ impl Fabric {
             FarEnd::Unit => {
                 let combined = self.outputs[output].free_at;
                 self.enter_unit(packet);
-                return self.wheel.insert(combined, event_kind::TRAFFIC, packet, notify::COMBINED);
+                return self.wheel.insert(combined, event_kind::TRAFFIC, packet.0, notify::COMBINED);
             }
             FarEnd::Station(station) => {
-                self.add_credit(output, 0, -(bytes as i32));
+                self.add_credit(output, CreditSlot(0), -(bytes as i32));
                 let drained = self.stations.take(station, bytes, at) + self.time_of_credit(output);
-                self.wheel.insert(drained, event_kind::CREDIT, self.counter(output, 0), bytes);
+                self.wheel.insert(drained, event_kind::CREDIT, self.counter(output, CreditSlot(0)).0, bytes);
             }
             end => debug_assert!(end == FarEnd::Node, "sent to an unconnected port"),
         }
         self.deliver(output, packet, at);
     }
 
-    /// Lets a packet go through the pipeline of a router: its head leaves that of an input, given as (port, virtual
-    /// channel) in one number, at tick `at`, and its tail `time` ticks later.
+    /// Lets a packet go through the pipeline of a router: its head leaves that of an input at tick `at`, and its tail
+    /// `time` ticks later.
     #[inline(always)]
-    fn enter_router<P: Profile>(&mut self, input: u32, packet: u32, (at, time): (u64, u64)) {
+    fn enter_router<P: Profile>(&mut self, input: InputId, packet: PacketSlot, (at, time): (u64, u64)) {
         if !P::PLAIN
             && let Some(tails) = &mut self.tails
         {
-            tails[packet as usize] = at + time;
+            tails[packet.index()] = at + time;
         }
-        self.wheel.insert(at, event_kind::ARRIVAL, input, packet);
+        self.wheel.insert(at, event_kind::ARRIVAL, input.0, packet.0);
     }
 
     /// Takes in the mail of another partition.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
         let (mut sets, mut tags) = (mail.sets(), mail.tags());
         for (number, (packet, input, times)) in mail.packets().enumerate() {
-            let place = self.admit(*packet, 0);
+            let slot = self.admit(*packet, 0);
             if packet.set().is_some() {
-                self.address(place, sets.next().unwrap_or_default().iter().copied());
+                self.address(slot, sets.next().unwrap_or_default().iter().copied());
             }
             if let Some(tag) = packet.is_of_group().then(|| tags.next()).flatten() {
-                self.tag(place, tag);
+                self.tag(slot, tag);
             }
             if let Some(mark) = mail.mark_of(number) {
-                self.mark_packet(place, mark);
+                self.mark_packet(slot, mark);
             }
-            self.enter_router::<General>(input, place, times);
+            self.enter_router::<General>(input, slot, times);
         }
         drop((sets, tags));
         for ReturningCredit { at, counter, bytes } in mail.credits() {
-            self.wheel.insert(at, event_kind::CREDIT, counter, bytes);
+            self.wheel.insert(at, event_kind::CREDIT, counter.0, bytes);
         }
         mail.clear();
     }
 
-    /// Stores a packet in the pool, with the arrival time `tail` of its tail, and returns its place.
+    /// Stores a packet in the pool, with the arrival time `tail` of its tail, and returns its slot.
     #[inline(always)]
-    pub(crate) fn admit(&mut self, packet: Packet, tail: u64) -> u32 {
-        let place = self.pool.put(packet);
+    pub(crate) fn admit(&mut self, packet: Packet, tail: u64) -> PacketSlot {
+        let slot = self.pool.put(packet);
         if self.tails.is_some() || self.credits.rule == CreditRule::PerCrosspoint {
-            self.admit_aside(place as usize, tail);
+            self.admit_aside(slot.index(), tail);
         }
-        place
+        slot
     }
 
     /// `admit` for the arrays beside the pool.
     #[inline(never)]
-    fn admit_aside(&mut self, place: usize, tail: u64) {
+    fn admit_aside(&mut self, slot: usize, tail: u64) {
         if let Some(tails) = &mut self.tails {
-            tails.resize(tails.len().max(place + 1), 0);
-            tails[place] = tail;
+            tails.resize(tails.len().max(slot + 1), 0);
+            tails[slot] = tail;
         }
         if self.credits.rule == CreditRule::PerCrosspoint {
-            self.ahead.outs.resize(self.ahead.outs.len().max(place + 1), UNDECIDED);
-            self.ahead.outs[place] = UNDECIDED;
+            self.ahead.outs.resize(self.ahead.outs.len().max(slot + 1), UNDECIDED);
+            self.ahead.outs[slot] = UNDECIDED;
         }
     }
 
     /// Returns the time until a packet's tail has come in, in ticks. 0 if it cannot matter.
     #[inline(always)]
-    pub(crate) fn tail_in<P: Profile>(&self, packet: u32, now: u64) -> u64 {
+    pub(crate) fn tail_in<P: Profile>(&self, packet: PacketSlot, now: u64) -> u64 {
         match &self.tails {
-            Some(tails) if !P::PLAIN => tails[packet as usize].saturating_sub(now),
+            Some(tails) if !P::PLAIN => tails[packet.index()].saturating_sub(now),
             _ => 0,
         }
     }
@@ -284,19 +284,20 @@ impl Fabric {
         let (time, at) = (self.time_on(port.class, bytes), now + self.classes[port.class.0 as usize].delay);
         self.outputs[output].free_at = now + time;
         if self.credits.far.is_empty() {
-            self.add_credit(output, u32::from(vc), -(bytes as i32));
+            self.add_credit(output, CreditSlot(vc.into()), -(bytes as i32));
         } else {
             self.spend_far_credit(output, outgoing);
         }
         if let Some(tails) = &mut self.tails {
-            tails[packet as usize] = at + time;
+            tails[packet.index()] = at + time;
         }
-        self.wheel.insert(at, event_kind::ARRIVAL, target << self.params.vc_shift | u32::from(vc), packet);
+        let input = InputId::new(target as usize, usize::from(vc), self.params.vc_shift);
+        self.wheel.insert(at, event_kind::ARRIVAL, input.0, packet.0);
     }
 
     /// Delivers a packet that leaves the network. Its tail reaches its node at tick `at`.
     #[inline(always)]
-    fn deliver(&mut self, output: usize, packet: u32, at: u64) {
+    fn deliver(&mut self, output: usize, packet: PacketSlot, at: u64) {
         let plane = self.plane_behind(output);
         self.context.counters.delivered(&self.pool[packet], plane, at);
         if self.reports.is_some() {

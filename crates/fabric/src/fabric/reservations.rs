@@ -7,6 +7,7 @@ use routing::{Hop, Route};
 use units::Draw;
 
 use super::{Arrival, Fabric};
+use crate::index::{CreditSlot, PacketSlot};
 
 /// Output on which a packet never waits for credit, or that of its escape channel.
 pub(super) struct OpenPort {
@@ -72,7 +73,7 @@ impl Fabric {
     }
 
     /// Releases the reservation of a packet that leaves, if it has one.
-    pub(super) fn release_reservation(&mut self, output: usize, packet: u32) {
+    pub(super) fn release_reservation(&mut self, output: usize, packet: PacketSlot) {
         if let Some(reservations) = &mut self.reservations
             && reservations.class == self.pool[packet].class()
         {
@@ -82,7 +83,7 @@ impl Fabric {
     }
 
     /// Returns whether a packet's credit is reserved, so that it waits for the link only.
-    pub(crate) fn has_reservation(&self, packet: u32) -> bool {
+    pub(crate) fn has_reservation(&self, packet: PacketSlot) -> bool {
         self.reserves_class(self.pool[packet].class())
     }
 
@@ -107,6 +108,6 @@ impl Fabric {
 
     /// Returns the credit of an output's virtual channel, in bytes.
     pub(crate) fn credit_on(&self, output: usize, vc: u8) -> u32 {
-        self.credit(output, u32::from(vc)).max(0) as u32
+        self.credit(output, CreditSlot(vc.into())).max(0) as u32
     }
 }

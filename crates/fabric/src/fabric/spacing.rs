@@ -5,6 +5,7 @@
 use engine::Event;
 
 use super::Fabric;
+use crate::index::{InputId, PacketSlot};
 
 /// Earliest time at which the next head may come, by input port, in ticks. Empty in release builds.
 #[derive(Debug, Default)]
@@ -26,8 +27,8 @@ impl Fabric {
     pub(super) fn check_spacing(&mut self, events: &[Event]) {
         let now = self.now();
         for &Event { target, arg: packet } in events {
-            let port = (target >> self.params.vc_shift) as usize;
-            let time = self.time_on(self.inputs[port].class, self.pool[packet].bytes);
+            let port = InputId(target).port(self.params.vc_shift);
+            let time = self.time_on(self.inputs[port].class, self.pool[PacketSlot(packet)].bytes);
             assert!(
                 self.spacing.note(port, now, time),
                 "two packets on the channel to input port {port} at tick {now}"

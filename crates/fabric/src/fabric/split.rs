@@ -12,6 +12,7 @@ use units::{PortId, VcClass};
 use super::reservations::OpenPort;
 use super::sets::Sets;
 use super::{Arrival, Copies, Fabric};
+use crate::index::PacketSlot;
 use crate::profile::General;
 use crate::target::Member;
 
@@ -61,7 +62,7 @@ struct Splitting {
 impl Fabric {
     /// Returns whether an arrival is a multicast packet, which has to be split.
     #[inline(always)]
-    pub(crate) fn is_multicast(&self, packet: u32) -> bool {
+    pub(crate) fn is_multicast(&self, packet: PacketSlot) -> bool {
         self.pool[packet].is_multicast()
     }
 
@@ -101,7 +102,7 @@ impl Fabric {
     /// Lets a packet leave by the output and on the class of a group of branches, and counts it as waiting for the
     /// output.
     #[inline(always)]
-    fn branch_off(&mut self, arrival: &Arrival, packet: u32, group: &[Branch]) -> Arrival {
+    fn branch_off(&mut self, arrival: &Arrival, packet: PacketSlot, group: &[Branch]) -> Arrival {
         let Branch { out, class, .. } = group[0];
         let place = &mut self.pool[packet];
         place.leave_by(out, class);
@@ -119,7 +120,7 @@ impl Fabric {
     /// Sets the destination nodes of a packet. Not inlined, so that sources of unicast packets do not spill registers
     /// for it.
     #[inline(never)]
-    pub(crate) fn address(&mut self, packet: u32, mut members: impl ExactSizeIterator<Item = Member>) {
+    pub(crate) fn address(&mut self, packet: PacketSlot, mut members: impl ExactSizeIterator<Item = Member>) {
         if members.len() != 1 {
             let set = self.multicasts.sets.put(members);
             return self.pool[packet].set_destinations(set);
@@ -130,12 +131,12 @@ impl Fabric {
     }
 
     /// Returns the destinations of a multicast packet. Empty for a unicast packet.
-    pub(crate) fn members_of(&self, packet: u32) -> &[Member] {
+    pub(crate) fn members_of(&self, packet: PacketSlot) -> &[Member] {
         self.pool[packet].set().map_or(&[], |set| self.multicasts.sets.get(set))
     }
 
-    /// Frees the place of a packet that is not delivered here, and its set.
-    pub(crate) fn discard(&mut self, packet: u32) {
+    /// Frees the slot of a packet that is not delivered here, and its set.
+    pub(crate) fn discard(&mut self, packet: PacketSlot) {
         if let Some(set) = self.pool[packet].set() {
             self.multicasts.sets.free(set);
         }

@@ -3,6 +3,7 @@
 use super::Fabric;
 use crate::channel_use::ChannelUse;
 use crate::counters::FLOW_BITS;
+use crate::index::PacketSlot;
 use crate::port::{FarEnd, OutputPort};
 
 /// Use of the channels by job, since the counts of the job were cleared.
@@ -41,7 +42,7 @@ impl Fabric {
 
     /// Counts a packet of a job that is sent over an output's channel.
     #[inline(never)]
-    pub(super) fn count_for_job(&mut self, output: usize, packet: u32, bytes: u32) {
+    pub(super) fn count_for_job(&mut self, output: usize, packet: PacketSlot, bytes: u32) {
         let job = (self.pool[packet].flow_id >> FLOW_BITS) as usize;
         self.uses.sent[output * self.uses.jobs + job] += u64::from(bytes);
         self.uses.last[output] = job as u8;

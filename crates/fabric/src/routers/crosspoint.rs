@@ -2,6 +2,7 @@
 
 use super::arbiter::Candidates;
 use crate::fabric::Fabric;
+use crate::index::{InputId, PacketSlot};
 use crate::packet::Queue;
 
 /// Buffer of an input, a virtual channel and an output.
@@ -19,8 +20,8 @@ pub(super) struct Column<'a> {
     pub(super) crosspoints: &'a [Crosspoint],
     /// Crosspoints of a row.
     pub(super) row: usize,
-    /// First (port, virtual channel) of the router.
-    pub(super) first: usize,
+    /// First input of the router.
+    pub(super) first: InputId,
     pub(super) output: usize,
     /// Number of the output in its router.
     pub(super) out: usize,
@@ -28,8 +29,8 @@ pub(super) struct Column<'a> {
 
 impl Column<'_> {
     #[inline(always)]
-    fn head(&self, candidate: usize) -> u32 {
-        self.crosspoints[(self.first + candidate) * self.row + self.out].queue.head()
+    fn head(&self, candidate: usize) -> PacketSlot {
+        self.crosspoints[self.first.plus(candidate).index() * self.row + self.out].queue.head()
     }
 }
 

@@ -9,7 +9,7 @@ pub mod switched;
 pub mod voq;
 
 use crate::fabric::{Arrival, Buffers, Fabric};
-use crate::packet::NONE;
+use crate::index::{InputId, PacketSlot};
 use crate::prefetch::Prefetch;
 use crate::profile::Profile;
 
@@ -54,9 +54,9 @@ pub trait Routers: Buffers + Prefetch + Send {
     fn space_freed(&mut self, _fabric: &mut Fabric, _space: Space, _now: u64) {}
     /// Sends all packets of a router that can be sent.
     fn serve<P: Profile>(&mut self, fabric: &mut Fabric, router: usize, now: u64);
-    /// Iterates over the packets at the fronts of an input's queues. `input` is (port, virtual channel) in one number.
-    /// An empty queue gives `NONE`. If inputs share queues, all packets of the input are given.
-    fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a;
+    /// Iterates over the packets at the fronts of an input's queues. An empty queue gives `NONE`. If inputs share
+    /// queues, all packets of the input are given.
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: InputId) -> impl Iterator<Item = PacketSlot> + 'a;
     /// Checks the state that the architecture maintains incrementally, at a time at which no event is pending.
     ///
     /// # Errors
@@ -65,16 +65,16 @@ pub trait Routers: Buffers + Prefetch + Send {
         Ok(())
     }
     /// Iterates over the buffers of an input that a credit stands for: their parts, with the bytes held in them.
-    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_;
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_;
 }
 
 /// Packet that waits at the front of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Packet.
-    pub packet: u32,
-    /// Input whose buffer it holds, (port, virtual channel) in one number.
-    pub input: u32,
+    pub packet: PacketSlot,
+    /// Input whose buffer it holds.
+    pub input: InputId,
     /// Output that it waits for.
     pub output: u32,
 }
@@ -82,11 +82,11 @@ pub struct Waiting {
 /// Returns every packet that waits at the front of a queue of a partition.
 pub(crate) fn waiting<R: Routers>(routers: &R, fabric: &Fabric) -> Vec<Waiting> {
     let mut all = Vec::new();
-    for input in 0..fabric.ports() << fabric.params.vc_shift {
-        let base = fabric.base_of(input >> fabric.params.vc_shift) as u32;
-        for packet in routers.heads(fabric, input).filter(|&packet| packet != NONE) {
+    for input in fabric.all_inputs() {
+        let base = fabric.base_of(input.port(fabric.params.vc_shift)) as u32;
+        for packet in routers.heads(fabric, input).filter(|&packet| packet != PacketSlot::NONE) {
             let output = base + u32::from(fabric.pool[packet].out);
-            all.push(Waiting { packet, input: input as u32, output });
+            all.push(Waiting { packet, input, output });
         }
     }
     all

@@ -22,6 +22,7 @@ use engine::Bits;
 use crate::catalogue::{Arbitration, CreditRule, OutputQueuedSpec};
 use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space};
 use crate::footprint::{NetworkSize, bytes_of};
+use crate::index::{InputId, PacketSlot};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::profile::Profile;
@@ -93,12 +94,6 @@ impl OutputQueued {
         }
     }
 
-    /// Returns the input of an arrival, (port, virtual channel) in one number.
-    #[inline(always)]
-    fn input_of(&self, arrival: &Arrival) -> usize {
-        ((arrival.base + u32::from(arrival.port)) << self.vc_shift | u32::from(arrival.vc)) as usize
-    }
-
     /// Sends the next packet of an output, if the link is free and one has credit.
     #[inline(always)]
     fn send<P: Profile>(&mut self, fabric: &mut Fabric, (router, base, out): (usize, usize, usize), now: u64) {
@@ -112,13 +107,13 @@ impl OutputQueued {
             fabric.wake_at(output, free_at);
             return;
         }
-        let first = base << self.vc_shift;
+        let first = InputId::new(base, 0, self.vc_shift);
         let turn = ArbitrationContext { rule: self.arbitration, router, output };
         let column = Column { crosspoints: &self.crosspoints, row: self.row, first, output, out };
         let picked = self.requests.pick(fabric, turn, &column);
         match picked {
             Some((candidate, vc)) => {
-                self.depart::<P>(fabric, Departure { output, candidate, input: first + candidate, out, vc }, now)
+                self.depart::<P>(fabric, Departure { output, candidate, input: first.plus(candidate), out, vc }, now)
             }
             None => fabric.block(output),
         }
@@ -128,7 +123,7 @@ impl OutputQueued {
     #[inline(always)]
     fn depart<P: Profile>(&mut self, fabric: &mut Fabric, departure: Departure, now: u64) {
         let Departure { output, candidate, input, out, vc } = departure;
-        let crosspoint = &mut self.crosspoints[input * self.row + out];
+        let crosspoint = &mut self.crosspoints[input.index() * self.row + out];
         let packet = crosspoint.queue.head();
         let bytes = fabric.pool[packet].bytes;
         crosspoint.queue.pop(&fabric.pool);
@@ -137,7 +132,7 @@ impl OutputQueued {
         if more {
             fabric.wake_at(output, now + time);
         }
-        let space = Space { input: input as u32, part: out as u32 };
+        let space = Space { input, part: out as u32 };
         fabric.release_buffer::<P>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
@@ -145,12 +140,12 @@ impl OutputQueued {
     /// further copy of the packet before it there.
     #[inline(always)]
     fn insert<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, counts: bool) -> u32 {
-        let Arrival { router, base, port, vc, packet, out, bytes, .. } = *arrival;
-        let (base, out) = (base as usize, usize::from(out));
-        let candidate = usize::from(port) << self.vc_shift | usize::from(vc);
-        let input = (base << self.vc_shift) + candidate;
-        let was_empty = self.requests.add(base + out, candidate);
-        let crosspoint = &mut self.crosspoints[input * self.row + out];
+        let Arrival { router, base, packet, out, bytes, .. } = *arrival;
+        let out = usize::from(out);
+        let candidate = arrival.candidate(self.vc_shift);
+        let input = InputId::new(base as usize, candidate, self.vc_shift);
+        let was_empty = self.requests.add(arrival.output(), candidate);
+        let crosspoint = &mut self.crosspoints[input.index() * self.row + out];
         fabric.activate::<P>(router as usize, out);
         if was_empty && fabric.holds_only_queued() {
             // Written without being read: there are many crosspoints, and most are not in a near cache.
@@ -169,17 +164,17 @@ impl OutputQueued {
     fn occupy<P: Profile>(
         &mut self,
         fabric: &mut Fabric,
-        input: usize,
+        input: InputId,
         (own, bytes, added): (Fullest, u32, u64),
         now: u64,
     ) {
-        let row = &mut self.rows[input];
+        let row = &mut self.rows[input.index()];
         row.held += added;
         let rise = own.held.saturating_sub(row.fullest);
         row.as_full = if rise > 0 { 0 } else { row.as_full } + if own.held >= row.fullest { own.count } else { 0 };
         row.fullest += rise;
         if rise < bytes {
-            fabric.return_credit::<P>(Space { input: input as u32, part: 0 }, bytes - rise, now);
+            fabric.return_credit::<P>(Space { input, part: 0 }, bytes - rise, now);
         }
     }
 }
@@ -188,10 +183,10 @@ impl OutputQueued {
     /// Frees the bytes of a space whose credits are counted exactly.
     #[inline(never)]
     fn shrink_exactly(&mut self, space: Space, bytes: u32) -> u32 {
-        let (input, out) = (space.input as usize, space.part as usize);
+        let (input, out) = (space.input, space.part as usize);
         match self.rule {
-            CreditRule::RowCounter => self.rows[input].held -= u64::from(bytes),
-            _ => self.crosspoints[input * self.row + out].held -= bytes,
+            CreditRule::RowCounter => self.rows[input.index()].held -= u64::from(bytes),
+            _ => self.crosspoints[input.index() * self.row + out].held -= bytes,
         }
         bytes
     }
@@ -203,19 +198,19 @@ impl OutputQueued {
 struct Departure {
     output: usize,
     candidate: usize,
-    input: usize,
+    input: InputId,
     out: usize,
     vc: u8,
 }
 
 impl Buffers for OutputQueued {
     fn number(&self, space: Space) -> u32 {
-        space.input * self.row as u32 + space.part
+        space.input.0 * self.row as u32 + space.part
     }
 
     fn space(&self, number: u32) -> Space {
         let row = self.row as u32;
-        Space { input: number / row, part: number % row }
+        Space { input: InputId(number / row), part: number % row }
     }
 
     #[inline(always)]
@@ -223,11 +218,11 @@ impl Buffers for OutputQueued {
         if self.rule != CreditRule::RowMinimum {
             return self.shrink_exactly(space, bytes);
         }
-        let (input, out) = (space.input as usize, space.part as usize);
-        let crosspoint = &mut self.crosspoints[input * self.row + out];
+        let (input, out) = (space.input, space.part as usize);
+        let crosspoint = &mut self.crosspoints[input.index() * self.row + out];
         let before = crosspoint.held;
         crosspoint.held = before - bytes;
-        let row = &mut self.rows[input];
+        let row = &mut self.rows[input.index()];
         row.held -= u64::from(bytes);
         if before < row.fullest {
             return 0;
@@ -240,7 +235,7 @@ impl Buffers for OutputQueued {
         let left = if row.held == u64::from(before - bytes) {
             Fullest::default().and(before - bytes)
         } else {
-            let all = &self.crosspoints[input * self.row..(input + 1) * self.row];
+            let all = &self.crosspoints[input.row(self.row)];
             all.iter().fold(Fullest::default(), |fullest, crosspoint| fullest.and(crosspoint.held))
         };
         row.as_full = left.count;
@@ -259,22 +254,22 @@ impl Routers for OutputQueued {
     #[inline(always)]
     fn enqueue<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let held = self.insert::<P>(fabric, arrival, true);
-        let (input, bytes) = (self.input_of(arrival), arrival.bytes);
+        let (input, bytes) = (arrival.input(self.vc_shift), arrival.bytes);
         if self.rule == CreditRule::RowMinimum {
             self.occupy::<P>(fabric, input, (Fullest { held, count: 1 }, bytes, u64::from(bytes)), now);
         } else if self.rule == CreditRule::RowCounter {
-            self.rows[input].held += u64::from(bytes);
+            self.rows[input.index()].held += u64::from(bytes);
         }
     }
 
     fn enqueue_copies<P: Profile>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
         let Some(first) = copies.first() else { return };
-        let (input, bytes) = (self.input_of(first), first.bytes);
+        let (input, bytes) = (first.input(self.vc_shift), first.bytes);
         if self.rule != CreditRule::RowMinimum {
             for copy in copies {
                 self.insert::<P>(fabric, copy, true);
             }
-            self.rows[input].held += u64::from(bytes);
+            self.rows[input.index()].held += u64::from(bytes);
             return fabric.share_space(copies.iter().map(|copy| copy.packet));
         }
         let (mut fullest, mut added) = (Fullest::default(), 0);
@@ -295,13 +290,13 @@ impl Routers for OutputQueued {
 
     #[inline(always)]
     fn bypass<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
-        let Arrival { base, port, vc, packet, out, class, bytes, .. } = *arrival;
-        let output = base as usize + usize::from(out);
+        let Arrival { packet, class, bytes, .. } = *arrival;
+        let output = arrival.output();
         if !fabric.may_bypass::<P>(output, bytes, now) {
             return false;
         }
         let Some(to) = fabric.ready_vc(output, packet, (class, bytes)) else { return false };
-        self.requests.bypass(output, usize::from(port) << self.vc_shift | usize::from(vc));
+        self.requests.bypass(output, arrival.candidate(self.vc_shift));
         fabric.send_on::<P>(arrival, to, now);
         true
     }
@@ -318,16 +313,16 @@ impl Routers for OutputQueued {
         }
     }
 
-    fn heads<'a>(&'a self, _fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
-        self.crosspoints[input * self.row..(input + 1) * self.row].iter().map(|crosspoint| crosspoint.queue.head())
+    fn heads<'a>(&'a self, _fabric: &'a Fabric, input: InputId) -> impl Iterator<Item = PacketSlot> + 'a {
+        self.crosspoints[input.row(self.row)].iter().map(|crosspoint| crosspoint.queue.head())
     }
 
-    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
-        let row = &self.crosspoints[input * self.row..(input + 1) * self.row];
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let row = &self.crosspoints[input.row(self.row)];
         let bytes = row.iter().map(|crosspoint| u64::from(crosspoint.held));
         let whole = match self.rule {
             CreditRule::RowMinimum => bytes.clone().max(),
-            CreditRule::RowCounter => Some(self.rows[input].held),
+            CreditRule::RowCounter => Some(self.rows[input.index()].held),
             CreditRule::PerCrosspoint => None,
         };
         let each = (0..).zip(bytes).take(if whole.is_none() { self.row } else { 0 });

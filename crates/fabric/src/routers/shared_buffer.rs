@@ -28,7 +28,8 @@ use engine::Bits;
 use crate::catalogue::{Arbitration, SharedBufferSpec};
 use crate::fabric::{Arrival, Buffers, Fabric, Leaving, LocalRouter, Outgoing, QUEUED, Sent, Space};
 use crate::footprint::{NetworkSize, bytes_of};
-use crate::packet::{NONE, Queue};
+use crate::index::{InputId, PacketSlot};
+use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::profile::{General, Profile};
 use crate::router_params::RouterParams;
@@ -76,7 +77,7 @@ struct Memory {
 struct Claim {
     space: Space,
     /// Next packet of the queue to be admitted to the shared memory, or `NONE`.
-    next: u32,
+    next: PacketSlot,
     /// Whether the packet is a copy that keeps its reserved space.
     stays: bool,
 }
@@ -84,8 +85,8 @@ struct Claim {
 /// First and last packet of a list.
 #[derive(Clone, Copy, Debug)]
 struct PacketList {
-    first: u32,
-    last: u32,
+    first: PacketSlot,
+    last: PacketSlot,
 }
 
 /// Queue of an output and class.
@@ -141,45 +142,44 @@ impl SharedBuffer {
     }
 
     /// Gives a packet shared memory.
-    fn admit(&mut self, router: usize, queue: usize, packet: u32, bytes: u32) {
+    fn admit(&mut self, router: usize, queue: usize, packet: PacketSlot, bytes: u32) {
         self.memories[router].free -= u64::from(bytes);
         self.count_in(queue, packet, bytes);
     }
 
     /// Counts a packet in shared memory for a queue.
-    fn count_in(&mut self, queue: usize, packet: u32, bytes: u32) {
+    fn count_in(&mut self, queue: usize, packet: PacketSlot, bytes: u32) {
         self.queues[queue].shared += u64::from(bytes);
-        self.claims[packet as usize].space.part = queue as u32 + 1;
+        self.claims[packet.index()].space.part = queue as u32 + 1;
     }
 
     /// Appends a packet to its queue, in reserved space so far. Returns the router and the queue.
     fn push<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, stays: bool) -> (usize, usize) {
-        let Arrival { router, base, packet, out, class, .. } = *arrival;
-        let (router, output) = (router as usize, base as usize + usize::from(out));
+        let Arrival { router, packet, out, class, .. } = *arrival;
+        let (router, output) = (router as usize, arrival.output());
         let queue = output << self.class_shift | usize::from(class);
         self.queues[queue].queue.push(&mut fabric.pool, packet);
         self.requests.add(output, usize::from(class));
         fabric.activate::<P>(router, usize::from(out));
-        let claim = Claim { space: self.reserved_of(arrival), next: NONE, stays };
-        if self.claims.len() <= packet as usize {
-            self.claims.resize(packet as usize + 1, claim);
+        let claim = Claim { space: self.reserved_of(arrival), next: PacketSlot::NONE, stays };
+        if self.claims.len() <= packet.index() {
+            self.claims.resize(packet.index() + 1, claim);
         }
-        self.claims[packet as usize] = claim;
+        self.claims[packet.index()] = claim;
         (router, queue)
     }
 
     /// Returns the reserved space of a packet's input.
     fn reserved_of(&self, arrival: &Arrival) -> Space {
-        let input = (arrival.base + u32::from(arrival.port)) << self.vc_shift | u32::from(arrival.vc);
-        Space { input, part: RESERVED }
+        Space { input: arrival.input(self.vc_shift), part: RESERVED }
     }
 
     /// Gives a packet reserved space, behind the packets of its queue that have some.
-    fn reserve(&mut self, fabric: &Fabric, router: usize, queue: usize, (packet, bytes): (u32, u32)) {
-        self.reserved[self.claims[packet as usize].space.input as usize] += bytes;
+    fn reserve(&mut self, fabric: &Fabric, router: usize, queue: usize, (packet, bytes): (PacketSlot, u32)) {
+        self.reserved[self.claims[packet.index()].space.input.index()] += bytes;
         let waiting = &mut self.queues[queue].waiting;
         if let Some(PacketList { last, .. }) = waiting {
-            self.claims[*last as usize].next = packet;
+            self.claims[last.index()].next = packet;
             *last = packet;
             return;
         }
@@ -192,7 +192,7 @@ impl SharedBuffer {
     fn forget_first(&mut self, fabric: &Fabric, router: usize, queue: usize) {
         let Some(PacketList { first, last }) = self.queues[queue].waiting else { return };
         if first != last {
-            self.queues[queue].waiting = Some(PacketList { first: self.claims[first as usize].next, last });
+            self.queues[queue].waiting = Some(PacketList { first: self.claims[first.index()].next, last });
             return;
         }
         self.queues[queue].waiting = None;
@@ -216,9 +216,9 @@ impl SharedBuffer {
         while let Some((local, packet)) = self.next_admitted(fabric, router, words.clone()) {
             let queue = first + local;
             let bytes = fabric.pool[packet].bytes;
-            let space = self.claims[packet as usize].space;
+            let space = self.claims[packet.index()].space;
             self.forget_first(fabric, router, queue);
-            self.reserved[space.input as usize] -= bytes;
+            self.reserved[space.input.index()] -= bytes;
             self.admit(router, queue, packet, bytes);
             self.last[router] = local as u32;
             fabric.return_credit::<General>(space, bytes, now);
@@ -227,7 +227,12 @@ impl SharedBuffer {
 
     /// Returns the next queue of a router, round robin, of which a packet may be admitted: its number in the router, and
     /// the packet.
-    fn next_admitted(&self, fabric: &Fabric, router: usize, words: std::ops::Range<usize>) -> Option<(usize, u32)> {
+    fn next_admitted(
+        &self,
+        fabric: &Fabric,
+        router: usize,
+        words: std::ops::Range<usize>,
+    ) -> Option<(usize, PacketSlot)> {
         let first = (fabric.routers[router].base as usize) << self.class_shift;
         in_turn(&self.waiting[words], (self.last[router] as usize + 1) % (self.words * 64)).find_map(|local| {
             let packet = self.queues[first + local].waiting?.first;
@@ -269,8 +274,8 @@ impl SharedBuffer {
         let is_done = queue.is_empty();
         self.requests.serve(output, class, is_done);
         let bytes = fabric.pool[packet].bytes;
-        let space = self.claims[packet as usize].space;
-        if space.part == RESERVED && !self.claims[packet as usize].stays {
+        let space = self.claims[packet.index()].space;
+        if space.part == RESERVED && !self.claims[packet.index()].stays {
             self.forget_first(fabric, router, output << self.class_shift | class);
         }
         let Sent { time, more } = fabric.transmit::<QUEUED, P>(output, Outgoing { packet, bytes, vc }, now);
@@ -308,21 +313,21 @@ impl Candidates for Heads<'_> {
 
 impl Buffers for SharedBuffer {
     fn number(&self, space: Space) -> u32 {
-        if space.part == RESERVED { space.input } else { SHARED | (space.part - 1) }
+        if space.part == RESERVED { space.input.0 } else { SHARED | (space.part - 1) }
     }
 
     fn space(&self, number: u32) -> Space {
         if number & SHARED == 0 {
-            return Space { input: number, part: RESERVED };
+            return Space { input: InputId(number), part: RESERVED };
         }
         // Shared space gives no credit, so that any input will do.
-        Space { input: 0, part: (number & !SHARED) + 1 }
+        Space { input: InputId(0), part: (number & !SHARED) + 1 }
     }
 
     #[inline(always)]
     fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32 {
         if space.part == RESERVED {
-            self.reserved[space.input as usize] -= bytes;
+            self.reserved[space.input.index()] -= bytes;
             return bytes;
         }
         self.release_shared(space, bytes);
@@ -363,12 +368,12 @@ impl Routers for SharedBuffer {
         });
         if !is_admitted {
             let Space { input, .. } = self.reserved_of(first);
-            self.reserved[input as usize] += bytes;
+            self.reserved[input.index()] += bytes;
             return;
         }
         self.memories[router].free -= u64::from(bytes);
         for copy in copies {
-            let output = copy.base as usize + usize::from(copy.out);
+            let output = copy.output();
             self.count_in(output << self.class_shift | usize::from(copy.class), copy.packet, bytes);
         }
         fabric.return_credit::<P>(self.reserved_of(first), bytes, now);
@@ -393,20 +398,20 @@ impl Routers for SharedBuffer {
         }
     }
 
-    fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
-        let LocalRouter { base, ports, .. } = fabric.routers[fabric.inputs[input >> self.vc_shift].router as usize];
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: InputId) -> impl Iterator<Item = PacketSlot> + 'a {
+        let LocalRouter { base, ports, .. } = fabric.routers[fabric.inputs[input.port(self.vc_shift)].router as usize];
         let (base, ports) = (base as usize, usize::from(ports));
         let queues = self.queues[base << self.class_shift..(base + ports) << self.class_shift].iter();
         // Packets of several inputs share a queue, so that any packet of the queue may belong to the input.
-        let next = |&packet: &u32| Some(fabric.pool[packet].next).filter(|&packet| packet != NONE);
+        let next = |&packet: &PacketSlot| Some(fabric.pool[packet].next).filter(|&packet| packet != PacketSlot::NONE);
         let packets = queues.filter(|queue| !queue.queue.is_empty());
         let packets = packets.flat_map(move |queue| std::iter::successors(Some(queue.queue.head()), next));
-        let held = Space { input: input as u32, part: RESERVED };
-        packets.filter(move |&packet| self.claims[packet as usize].space == held)
+        let held = Space { input, part: RESERVED };
+        packets.filter(move |&packet| self.claims[packet.index()].space == held)
     }
 
-    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
-        std::iter::once((RESERVED, u64::from(self.reserved[input])))
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
+        std::iter::once((RESERVED, u64::from(self.reserved[input.index()])))
     }
 }
 

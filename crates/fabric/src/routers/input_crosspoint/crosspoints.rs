@@ -4,7 +4,7 @@
 
 use super::{InputCrosspointQueued, Place, own_depth};
 use crate::fabric::{Fabric, LocalRouter, Outgoing, QUEUED, Sent};
-use crate::packet::NONE;
+use crate::index::{InputId, PacketSlot};
 use crate::profile::Profile;
 use crate::routers::arbiter::{ArbitrationContext, Side};
 use crate::routers::crosspoint::Column;
@@ -30,25 +30,36 @@ impl Side for Leaving {
 impl InputCrosspointQueued {
     /// Returns whether the crosspoint of a packet at an input has room for it.
     #[inline(always)]
-    pub(super) fn has_room(&self, fabric: &Fabric, (base, input): (usize, usize), packet: u32, now: u64) -> bool {
+    pub(super) fn has_room(
+        &self,
+        fabric: &Fabric,
+        (base, input): (usize, InputId),
+        packet: PacketSlot,
+        now: u64,
+    ) -> bool {
         let waiting = &fabric.pool[packet];
         let out = usize::from(waiting.out);
         let output = base + out;
         let leaving = self.columns.side(output).0;
         let is_leaving =
-            leaving.candidate as usize == input - (base << self.vc_shift) && fabric.outputs[output].free_at > now;
-        let held = self.crosspoints[input * self.row + out].held + if is_leaving { leaving.bytes } else { 0 };
+            leaving.candidate as usize == input.candidate(base, self.vc_shift) && fabric.outputs[output].free_at > now;
+        let held = self.crosspoints[input.index() * self.row + out].held + if is_leaving { leaving.bytes } else { 0 };
         u64::from(held) + u64::from(waiting.bytes) <= u64::from(self.depth)
     }
 
     /// Moves a packet of an input into its crosspoint.
     #[inline(always)]
-    pub(super) fn enter(&mut self, fabric: &mut Fabric, (base, input): (usize, usize), (packet, bytes): (u32, u32)) {
+    pub(super) fn enter(
+        &mut self,
+        fabric: &mut Fabric,
+        (base, input): (usize, InputId),
+        (packet, bytes): (PacketSlot, u32),
+    ) {
         let out = usize::from(fabric.pool[packet].out);
-        let crosspoint = &mut self.crosspoints[input * self.row + out];
+        let crosspoint = &mut self.crosspoints[input.index() * self.row + out];
         crosspoint.queue.push(&mut fabric.pool, packet);
         crosspoint.held += bytes;
-        self.columns.add(base + out, input - (base << self.vc_shift));
+        self.columns.add(base + out, input.candidate(base, self.vc_shift));
     }
 
     /// Notes the packet that an output sends now.
@@ -85,11 +96,11 @@ impl InputCrosspointQueued {
         if !self.columns.any(output) {
             return;
         }
-        let first = base << self.vc_shift;
+        let first = InputId::new(base, 0, self.vc_shift);
         let turn = ArbitrationContext { rule: self.arbitration, router, output };
         let column = Column { crosspoints: &self.crosspoints, row: self.row, first, output, out };
         let Some((candidate, vc)) = self.columns.pick(fabric, turn, &column) else { return fabric.block(output) };
-        let crosspoint = &mut self.crosspoints[(first + candidate) * self.row + out];
+        let crosspoint = &mut self.crosspoints[first.plus(candidate).index() * self.row + out];
         let packet = crosspoint.queue.pop(&fabric.pool);
         let bytes = fabric.pool[packet].bytes;
         crosspoint.held -= bytes;
@@ -108,12 +119,13 @@ impl InputCrosspointQueued {
     /// Says which count is wrong, and where.
     pub(super) fn check_column(&self, fabric: &Fabric, router: &LocalRouter, out: usize) -> Result<(), String> {
         let base = router.base as usize;
-        let (first, output) = (base << self.vc_shift, base + out);
+        let (first, output) = (InputId::new(base, 0, self.vc_shift), base + out);
         let lacking = self.depth - own_depth(fabric, base);
         for candidate in 0..usize::from(router.ports) << self.vc_shift {
-            let crosspoint = &self.crosspoints[(first + candidate) * self.row + out];
-            let next = |&packet: &u32| Some(fabric.pool[packet].next).filter(|&packet| packet != NONE);
-            let head = Some(crosspoint.queue.head()).filter(|&head| head != NONE);
+            let crosspoint = &self.crosspoints[first.plus(candidate).index() * self.row + out];
+            let next =
+                |&packet: &PacketSlot| Some(fabric.pool[packet].next).filter(|&packet| packet != PacketSlot::NONE);
+            let head = Some(crosspoint.queue.head()).filter(|&head| head != PacketSlot::NONE);
             let bytes: u32 = std::iter::successors(head, next).map(|packet| fabric.pool[packet].bytes).sum();
             if bytes + lacking != crosspoint.held || bytes + lacking > self.depth {
                 return Err(format!(

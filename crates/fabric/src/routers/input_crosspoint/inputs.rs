@@ -3,7 +3,8 @@
 use super::{InputCrosspointQueued, Place};
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric, Leaving as FromInput, Space};
-use crate::packet::{NONE, Packet};
+use crate::index::{InputId, PacketSlot};
+use crate::packet::Packet;
 use crate::profile::Profile;
 use crate::routers::arbiter::{ArbitrationContext, Candidates, Side};
 
@@ -39,7 +40,7 @@ impl Candidates for Heads<'_> {
     fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
         let vc = candidate & ((1 << self.routers.vc_shift) - 1);
         let head = self.routers.queues[self.routers.queue_of(self.port, candidate)].head();
-        let input = self.port << self.routers.vc_shift | vc;
+        let input = InputId::new(self.port, vc, self.routers.vc_shift);
         fabric.run(head).any(|packet| self.routers.has_room(fabric, (self.base, input), packet, self.now)).then_some(0)
     }
 
@@ -54,12 +55,6 @@ impl Candidates for Heads<'_> {
 }
 
 impl InputCrosspointQueued {
-    /// Returns the input of an arrival, (port, virtual channel) in one number.
-    #[inline(always)]
-    pub(super) fn input_of(&self, arrival: &Arrival) -> usize {
-        ((arrival.base + u32::from(arrival.port)) << self.vc_shift | u32::from(arrival.vc)) as usize
-    }
-
     /// Returns the queue of an input port, by its number (queue of its virtual channel, virtual channel) there.
     #[inline(always)]
     pub(super) fn queue_of(&self, port: usize, candidate: usize) -> usize {
@@ -123,7 +118,7 @@ impl InputCrosspointQueued {
         now: u64,
     ) -> u64 {
         let queue = self.queue_of(port, candidate);
-        let input = port << self.vc_shift | candidate & ((1 << self.vc_shift) - 1);
+        let input = InputId::new(port, candidate & ((1 << self.vc_shift) - 1), self.vc_shift);
         let mut next = self.queues[queue].head();
         let mut busy = 0;
         for _ in 0..fabric.run(next).count() {
@@ -134,13 +129,13 @@ impl InputCrosspointQueued {
                 continue;
             }
             self.queues[queue].remove(&mut fabric.pool, packet);
-            fabric.pool[packet].next = NONE;
+            fabric.pool[packet].next = PacketSlot::NONE;
             let class = fabric.outputs[base + usize::from(out)].class;
             let (time, tail_in) = (fabric.time_on(class, bytes), fabric.tail_in::<P>(packet, now));
             busy = busy.max(time);
             self.enter(fabric, (base, input), (packet, bytes));
             fabric.activate::<P>(router, usize::from(out));
-            let space = Space { input: input as u32, part: 0 };
+            let space = Space { input, part: 0 };
             fabric.release_buffer::<P>(self, space, FromInput { packet, bytes, time, tail_in }, now);
         }
         busy
@@ -158,19 +153,19 @@ impl InputCrosspointQueued {
     /// Sends a new arrival through its input and crosspoint, if nothing blocks it. Returns whether it was sent.
     #[inline(always)]
     pub(super) fn pass<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
-        let Arrival { base, port, vc, packet, out, class, bytes, .. } = *arrival;
-        let (input, output) = (base as usize + usize::from(port), base as usize + usize::from(out));
-        let (side, has_packets) = self.inputs.side(input);
+        let Arrival { packet, class, bytes, .. } = *arrival;
+        let (port, output) = (arrival.in_port(), arrival.output());
+        let (side, has_packets) = self.inputs.side(port);
         if has_packets || side.free_at > now || !fabric.may_bypass::<P>(output, bytes, now) || !fabric.shares_no_space()
         {
             return false;
         }
         let Some(to) = fabric.ready_vc(output, packet, (class, bytes)) else { return false };
         let candidate = self.candidate_of(arrival);
-        self.inputs.bypass(input, candidate);
-        self.inputs.side_mut(input).free_at = now + fabric.time_on(fabric.outputs[output].class, bytes);
-        self.columns.bypass(output, usize::from(port) << self.vc_shift | usize::from(vc));
-        self.note_leaving(output, usize::from(port) << self.vc_shift | usize::from(vc), bytes);
+        self.inputs.bypass(port, candidate);
+        self.inputs.side_mut(port).free_at = now + fabric.time_on(fabric.outputs[output].class, bytes);
+        self.columns.bypass(output, arrival.candidate(self.vc_shift));
+        self.note_leaving(output, arrival.candidate(self.vc_shift), bytes);
         fabric.send_on::<P>(arrival, to, now);
         true
     }
@@ -185,14 +180,14 @@ impl InputCrosspointQueued {
         let is_free = self.inputs.side(port).0.free_at < now;
         for candidate in 0..self.queues_per_vc << self.vc_shift {
             let head = self.queues[self.queue_of(port, candidate)].head();
-            if self.inputs.has(port, candidate) != (head != NONE) {
+            if self.inputs.has(port, candidate) != (head != PacketSlot::NONE) {
                 return Err(format!("queue {candidate} of input {port} is not known to have packets, or has none"));
             }
-            let input = port << self.vc_shift | candidate & ((1 << self.vc_shift) - 1);
+            let input = InputId::new(port, candidate & ((1 << self.vc_shift) - 1), self.vc_shift);
             // A link that becomes free at this time may not have been visited yet.
             let before = now.saturating_sub(1);
-            let could = |packet: u32| self.has_room(fabric, (base, input), packet, before);
-            if is_free && head != NONE && fabric.run(head).any(could) {
+            let could = |packet: PacketSlot| self.has_room(fabric, (base, input), packet, before);
+            if is_free && head != PacketSlot::NONE && fabric.run(head).any(could) {
                 return Err(format!("input {port} is idle, and the head of its queue {candidate} has room"));
             }
         }

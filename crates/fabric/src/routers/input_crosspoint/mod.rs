@@ -29,6 +29,7 @@ use engine::Bits;
 use crate::catalogue::{Arbitration, InputCrosspointQueuedSpec, InputQueueing};
 use crate::fabric::{Arrival, Buffers, Fabric, Space};
 use crate::footprint::{NetworkSize, bytes_of};
+use crate::index::{InputId, PacketSlot};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::profile::{General, Profile};
@@ -115,7 +116,7 @@ impl InputCrosspointQueued {
 impl Buffers for InputCrosspointQueued {
     #[inline(always)]
     fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32 {
-        self.held[space.input as usize] -= bytes;
+        self.held[space.input.index()] -= bytes;
         bytes
     }
 }
@@ -135,16 +136,16 @@ impl Routers for InputCrosspointQueued {
 
     #[inline(always)]
     fn enqueue<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
-        let input = self.input_of(arrival);
-        self.held[input] += arrival.bytes;
+        let input = arrival.input(self.vc_shift);
+        self.held[input.index()] += arrival.bytes;
         self.push::<P>(fabric, arrival);
     }
 
     fn enqueue_copies<P: Profile>(&mut self, fabric: &mut Fabric, copies: &[Arrival], _now: u64) {
         let Some(first) = copies.first() else { return };
         fabric.share_space(copies.iter().map(|copy| copy.packet));
-        let input = self.input_of(first);
-        self.held[input] += first.bytes;
+        let input = first.input(self.vc_shift);
+        self.held[input.index()] += first.bytes;
         copies.iter().for_each(|copy| self.push::<P>(fabric, copy));
     }
 
@@ -176,10 +177,9 @@ impl Routers for InputCrosspointQueued {
         }
     }
 
-    fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: InputId) -> impl Iterator<Item = PacketSlot> + 'a {
         // Packets in a crosspoint hold nothing that credits stand for.
-        let port = input >> self.vc_shift;
-        let vc = input - (port << self.vc_shift);
+        let (port, vc) = (input.port(self.vc_shift), input.vc(self.vc_shift) as usize);
         let queues =
             (0..self.queues_per_vc).map(move |queue| &self.queues[self.queue_of(port, queue << self.vc_shift | vc)]);
         queues.flat_map(|queue| fabric.run(queue.head()))
@@ -194,8 +194,8 @@ impl Routers for InputCrosspointQueued {
         })
     }
 
-    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
-        std::iter::once((0, u64::from(self.held[input])))
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
+        std::iter::once((0, u64::from(self.held[input.index()])))
     }
 }
 

@@ -9,6 +9,7 @@ use engine::Bits;
 use super::Switched;
 use crate::event_kind;
 use crate::fabric::{Fabric, Leaving, Outgoing, QUEUED, Space};
+use crate::index::InputId;
 use crate::profile::{Plain, Profile};
 use crate::routers::arbiter::{ArbitrationContext, Candidates, in_turn};
 
@@ -20,11 +21,11 @@ pub(super) struct Place {
     pub output: usize,
 }
 
-/// Packet that crosses: its input, (port, virtual channel) in one number; its candidate number for the arbiter; its
+/// Packet that crosses: its input; its candidate number for the arbiter; its
 /// output and its virtual channel there; and whether it goes on at once if no buffer has packets.
 #[derive(Clone, Copy)]
 pub(super) struct Crossing {
-    pub input: usize,
+    pub input: InputId,
     pub candidate: usize,
     pub output: usize,
     pub vc: u8,
@@ -35,8 +36,8 @@ pub(super) struct Crossing {
 struct Heads<'a, P> {
     routers: &'a Switched,
     output: usize,
-    /// First (port, virtual channel) of the router.
-    first: usize,
+    /// First input of the router.
+    first: InputId,
     now: u64,
     profile: PhantomData<P>,
 }
@@ -44,16 +45,16 @@ struct Heads<'a, P> {
 impl<P: Profile> Candidates for Heads<'_, P> {
     #[inline(always)]
     fn ready(&self, fabric: &mut Fabric, candidate: usize) -> Option<u8> {
-        self.routers.ready::<P>(fabric, self.output, self.first + candidate, self.now)
+        self.routers.ready::<P>(fabric, self.output, self.first.plus(candidate), self.now)
     }
 
     #[inline(always)]
     fn generated_at(&self, _fabric: &Fabric, candidate: usize) -> u64 {
-        self.routers.ages[self.first + candidate]
+        self.routers.ages[self.first.plus(candidate).index()]
     }
 
     fn is_of_group(&self, fabric: &Fabric, candidate: usize) -> bool {
-        self.routers.leads_group(fabric, self.first + candidate)
+        self.routers.leads_group(fabric, self.first.plus(candidate))
     }
 }
 
@@ -106,8 +107,8 @@ impl Switched {
     fn grant_idle(&mut self, fabric: &mut Fabric, place: Place, now: u64) -> bool {
         let Place { base, output, .. } = place;
         let candidate = self.requests.first_in_turn(output);
-        let input = (base << self.vc_shift) + candidate;
-        let fifo = &mut self.fifos[input];
+        let input = InputId::new(base, candidate, self.vc_shift);
+        let fifo = &mut self.fifos[input.index()];
         let packet = fifo.queue.head();
         let link = fabric.idle_link(output, fifo.class);
         if fifo.odd | (link.credit < fabric.params.full_bytes as i32) | !fabric.shares_no_space() {
@@ -122,7 +123,7 @@ impl Switched {
         side.waking |= waits;
         fabric.wake_side_if(waits, output, event_kind::OUTPUT_SIDE, until);
         fabric.transmit::<QUEUED, Plain>(output, Outgoing { packet, bytes, vc: link.vc }, now);
-        fabric.return_credit::<Plain>(Space { input: input as u32, part: 0 }, bytes, now);
+        fabric.return_credit::<Plain>(Space { input, part: 0 }, bytes, now);
         false
     }
 
@@ -136,7 +137,8 @@ impl Switched {
     #[inline(never)]
     fn grant<P: Profile>(&mut self, fabric: &mut Fabric, place: Place, now: u64) -> bool {
         let Place { router, base, output } = place;
-        let heads = Heads::<'_, P> { routers: self, output, first: base << self.vc_shift, now, profile: PhantomData };
+        let first = InputId::new(base, 0, self.vc_shift);
+        let heads = Heads::<'_, P> { routers: self, output, first, now, profile: PhantomData };
         let Some(picked) =
             self.requests.pick(fabric, ArbitrationContext { rule: self.arbitration, router, output }, &heads)
         else {
@@ -163,8 +165,8 @@ impl Switched {
     #[inline(always)]
     fn cross<P: Profile>(&mut self, fabric: &mut Fabric, place: Place, (candidate, vc): (usize, u8), now: u64) -> bool {
         let Place { base, output, .. } = place;
-        let input = (base << self.vc_shift) + candidate;
-        let fifo = &self.fifos[input];
+        let input = InputId::new(base, candidate, self.vc_shift);
+        let fifo = &self.fifos[input.index()];
         let (packet, bytes) = (fifo.queue.head(), fifo.head_size(fabric));
         let tail_in = fabric.tail_in::<P>(packet, now);
         let time = self.crossing_time(fabric, output, bytes, tail_in);
@@ -207,7 +209,7 @@ impl Switched {
         } else {
             self.put_into_buffer(fabric, output, sent);
         }
-        fabric.release_buffer::<P>(self, Space { input: input as u32, part: 0 }, leaving, now);
+        fabric.release_buffer::<P>(self, Space { input, part: 0 }, leaving, now);
         !goes_on
     }
 

@@ -61,19 +61,17 @@ impl Switched {
     #[inline(always)]
     pub(super) fn pass<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) -> bool {
         self.trial.tried += 1;
-        let Arrival { base, port, vc, out, bytes, .. } = *arrival;
-        let (input, output) = (base as usize + usize::from(port), base as usize + usize::from(out));
+        let (port, output, bytes) = (arrival.in_port(), arrival.output(), arrival.bytes);
         // If the link is free and nobody waits for it, the output's side of the crossbar is free too.
-        let side = &self.input_sides[input];
+        let side = &self.input_sides[port];
         let is_input_free = (side.filled == 0) & (side.free_at <= now);
         if !(is_input_free & fabric.may_bypass::<P>(output, bytes, now) & fabric.shares_no_space()) {
             return false;
         }
         let Some((to, crossing)) = self.next_vc::<P>(fabric, arrival) else { return false };
         let until = now + crossing;
-        self.input_sides[input].free_at = until;
-        let candidate = usize::from(port) << self.vc_shift | usize::from(vc);
-        self.requests.bypass(output, candidate).crossed(until, (bytes, to));
+        self.input_sides[port].free_at = until;
+        self.requests.bypass(output, arrival.candidate(self.vc_shift)).crossed(until, (bytes, to));
         fabric.send_on::<P>(arrival, to, now);
         self.trial.passed += 1;
         true
@@ -83,8 +81,8 @@ impl Switched {
     /// `None`: there is no credit.
     #[inline(always)]
     fn next_vc<P: Profile>(&self, fabric: &mut Fabric, arrival: &Arrival) -> Option<(u8, u64)> {
-        let Arrival { base, packet, out, class, bytes, .. } = *arrival;
-        let output = base as usize + usize::from(out);
+        let Arrival { packet, class, bytes, .. } = *arrival;
+        let output = arrival.output();
         let crossing = |fabric: &Fabric| self.crossing_time(fabric, output, bytes, 0);
         if self.buffers.is_empty() {
             let vc = fabric.ready_vc(output, packet, (class, bytes))?;

@@ -5,7 +5,8 @@ use engine::Bits;
 use super::Switched;
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric};
-use crate::packet::{NONE, Queue};
+use crate::index::{InputId, PacketSlot};
+use crate::packet::Queue;
 use crate::profile::Profile;
 
 /// FIFO of an input and virtual channel. While the crossbar's side of its input is busy, its head requests nothing. An
@@ -54,9 +55,9 @@ impl Switched {
     pub(super) fn take_in<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, now: u64) {
         let Arrival { router, base, port, vc, packet, out, class, bytes, .. } = *arrival;
         let (port, base, out) = (usize::from(port), base as usize, usize::from(out));
-        let candidate = port << self.vc_shift | usize::from(vc);
-        let input = (base << self.vc_shift) + candidate;
-        let fifo = &mut self.fifos[input];
+        let candidate = arrival.candidate(self.vc_shift);
+        let input = InputId::new(base, candidate, self.vc_shift);
+        let fifo = &mut self.fifos[input.index()];
         fifo.held += bytes;
         fifo.queue.push(&mut fabric.pool, packet);
         let side = &mut self.input_sides[base + port];
@@ -66,7 +67,7 @@ impl Switched {
             return;
         }
         (fifo.out, fifo.class, fifo.odd) = (out as u16, class, bytes != fabric.params.full_bytes);
-        if let Some(age) = self.ages.get_mut(input) {
+        if let Some(age) = self.ages.get_mut(input.index()) {
             *age = fabric.pool[packet].generated_at;
         }
         if !P::PLAIN && self.multicast.is_on() {
@@ -99,17 +100,17 @@ impl Switched {
     /// Removes the head of a free input, which is then busy until tick `until`: its other heads withdraw their
     /// requests.
     #[inline(always)]
-    pub(super) fn take_out(&mut self, fabric: &mut Fabric, base: usize, input: usize, until: u64) {
-        let port = input >> self.vc_shift;
-        let vc = input & ((1 << self.vc_shift) - 1);
-        let fifo = &mut self.fifos[input];
+    pub(super) fn take_out(&mut self, fabric: &mut Fabric, base: usize, input: InputId, until: u64) {
+        let port = input.port(self.vc_shift);
+        let vc = input.vc(self.vc_shift);
+        let fifo = &mut self.fifos[input.index()];
         let packet = fifo.queue.pop(&fabric.pool);
         let next = fifo.queue.head();
-        let is_filled = next != NONE;
+        let is_filled = next != PacketSlot::NONE;
         // If there is no next packet any packet will do, which avoids a branch that is hard to predict.
         let head = &fabric.pool[if is_filled { next } else { packet }];
         (fifo.out, fifo.class, fifo.odd) = (head.out, head.class(), head.bytes != fabric.params.full_bytes);
-        if let Some(age) = self.ages.get_mut(input) {
+        if let Some(age) = self.ages.get_mut(input.index()) {
             *age = head.generated_at;
         }
         let side = &mut self.input_sides[port];

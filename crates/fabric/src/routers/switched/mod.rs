@@ -35,6 +35,7 @@ use crate::catalogue::{Arbitration, FifoMulticast, InputOutputQueuedSpec, InputQ
 use crate::event_kind;
 use crate::fabric::{Arrival, Buffers, Fabric, Space};
 use crate::footprint::{NetworkSize, bytes_of};
+use crate::index::{InputId, PacketSlot};
 use crate::profile::Profile;
 use crate::routers::Routers;
 use crate::routers::arbiter::RequestTable;
@@ -69,7 +70,7 @@ pub struct Switched {
     /// Mask of a router's outputs to be visited. Kept to avoid allocation.
     active: Vec<u64>,
     /// Inputs whose heads may be served. Kept to avoid allocation.
-    heads: Vec<u32>,
+    heads: Vec<InputId>,
     trial: Trial,
     multicast: Multicast,
 }
@@ -112,15 +113,15 @@ impl Switched {
 impl Buffers for Switched {
     #[inline(always)]
     fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32 {
-        self.fifos[space.input as usize].held -= bytes;
+        self.fifos[space.input.index()].held -= bytes;
         bytes
     }
 }
 
 impl Switched {
     /// Returns whether the head of an input and virtual channel belongs to a group's operation.
-    fn leads_group(&self, fabric: &Fabric, input: usize) -> bool {
-        fabric.pool[self.fifos[input].queue.head()].is_of_group()
+    fn leads_group(&self, fabric: &Fabric, input: InputId) -> bool {
+        fabric.pool[self.fifos[input.index()].queue.head()].is_of_group()
     }
 }
 
@@ -174,8 +175,8 @@ impl Routers for Switched {
         }
     }
 
-    fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
-        fabric.run(self.fifos[input].queue.head())
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: InputId) -> impl Iterator<Item = PacketSlot> + 'a {
+        fabric.run(self.fifos[input.index()].queue.head())
     }
 
     fn check(&self, fabric: &Fabric) -> Result<(), String> {
@@ -196,8 +197,8 @@ impl Routers for Switched {
         Ok(())
     }
 
-    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
-        std::iter::once((0, u64::from(self.fifos[input].held)))
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
+        std::iter::once((0, u64::from(self.fifos[input.index()].held)))
     }
 }
 

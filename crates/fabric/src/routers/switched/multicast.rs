@@ -24,7 +24,7 @@ use super::runs::Runs;
 use crate::catalogue::{Arbitration, FanoutSplitting, FifoMulticast, MulticastPolicy};
 use crate::event_kind;
 use crate::fabric::{Arrival, Fabric, Leaving};
-use crate::packet::NONE;
+use crate::index::InputId;
 use crate::profile::General;
 use crate::routers::arbiter::{ArbitrationContext, in_turn};
 
@@ -33,12 +33,12 @@ use crate::routers::arbiter::{ArbitrationContext, in_turn};
 pub(super) struct Multicast {
     /// Rule by which runs are served. `None`: there are no runs.
     pub spec: Option<FifoMulticast>,
-    /// By (port, virtual channel), the time since which the run at the head requests, in ticks. Empty without runs.
+    /// By input, the time since which the run at the head requests, in ticks. Empty without runs.
     pub since: Vec<u64>,
     /// By port, the remaining copies of the run that has begun to cross. Empty without runs.
     left: Vec<u16>,
-    /// Ports of which a packet crosses in this instant.
-    sending: Vec<u32>,
+    /// Inputs of which a packet crosses in this instant.
+    sending: Vec<InputId>,
     /// Blocks of the heads under TATRA. Empty under other policies.
     pub tetris: Tetris,
     /// Matching of the heads and outputs of a router.
@@ -64,8 +64,8 @@ pub(super) struct ReadyCopy {
 /// Matching of one instant, for policies under which outputs do not pick independently.
 #[derive(Debug, Default)]
 pub(super) struct Matching {
-    /// By output of the router, the candidate that gets it, or `NONE`. Empty if outputs pick independently.
-    pub given: Vec<u32>,
+    /// By output of the router, the candidate that gets it. Empty if outputs pick independently.
+    pub given: Vec<Option<u32>>,
     /// Candidates in the order in which they are considered.
     pub order: Vec<RankedCandidate>,
     /// Copies that could leave now.
@@ -87,7 +87,7 @@ impl Multicast {
             spec.fanout == FanoutSplitting::NoSplitting || spec.policy == MulticastPolicy::ConcentratingResidue;
         let width = if matches { usize::from(fabric.plan.max_ports) } else { 0 };
         let matching = Matching {
-            given: vec![NONE; width],
+            given: vec![None; width],
             residue: vec![0; width],
             first: vec![0; if matches { fabric.routers.len() } else { 0 }],
             ..Matching::default()
@@ -115,10 +115,9 @@ impl Multicast {
         self.spec.is_none_or(|spec| spec.is_default())
     }
 
-    /// Notes that a packet comes to the head of an input, (port, virtual channel) in one number, and requests its
-    /// outputs from tick `since` on.
-    pub fn comes_first(&mut self, input: usize, since: u64) {
-        self.since[input] = since;
+    /// Notes that a packet comes to the head of an input, and requests its outputs from tick `since` on.
+    pub fn comes_first(&mut self, input: InputId, since: u64) {
+        self.since[input.index()] = since;
         self.tetris.comes_first(input);
     }
 }
@@ -126,11 +125,10 @@ impl Multicast {
 impl Switched {
     /// Queues the copies of a packet as one run.
     pub(super) fn take_in_run(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
-        let Some(&Arrival { base, port, vc, bytes, .. }) = copies.first() else { return };
+        let Some(first @ &Arrival { base, vc, bytes, .. }) = copies.first() else { return };
         fabric.share_space(copies.iter().map(|copy| copy.packet));
-        let port = base as usize + usize::from(port);
-        let input = port << self.vc_shift | usize::from(vc);
-        let fifo = &mut self.fifos[input];
+        let (port, input) = (first.in_port(), first.input(self.vc_shift));
+        let fifo = &mut self.fifos[input.index()];
         fifo.held += bytes;
         copies.iter().for_each(|copy| fifo.queue.push(&mut fabric.pool, copy.packet));
         let side = &mut self.input_sides[port];
@@ -148,10 +146,10 @@ impl Switched {
     }
 
     /// Notes that a run has come to the head of an input, and requests from tick `since` on.
-    fn note_run(&mut self, fabric: &Fabric, input: usize, since: u64) {
-        let fifo = &mut self.fifos[input];
+    fn note_run(&mut self, fabric: &Fabric, input: InputId, since: u64) {
+        let fifo = &mut self.fifos[input.index()];
         fifo.note_head(fabric);
-        if let (Some(age), Some(head)) = (self.ages.get_mut(input), fabric.pool.get(fifo.queue.head())) {
+        if let (Some(age), Some(head)) = (self.ages.get_mut(input.index()), fabric.pool.get(fifo.queue.head())) {
             *age = head.generated_at;
         }
         self.multicast.comes_first(input, since);
@@ -161,15 +159,15 @@ impl Switched {
     pub(super) fn ask_for_runs(&mut self, fabric: &mut Fabric, base: usize, port: usize) {
         fabric.mark_router(fabric.inputs[port].router as usize);
         for vc in Bits(self.input_sides[port].filled) {
-            self.ask_for_run(fabric, base, port << self.vc_shift | vc);
+            self.ask_for_run(fabric, base, InputId::new(port, vc, self.vc_shift));
         }
     }
 
     /// Lets the head of an input request all its outputs.
-    fn ask_for_run(&mut self, fabric: &mut Fabric, base: usize, input: usize) {
-        let candidate = input - (base << self.vc_shift);
-        let router = fabric.inputs[input >> self.vc_shift].router as usize;
-        let mut packet = self.fifos[input].queue.head();
+    fn ask_for_run(&mut self, fabric: &mut Fabric, base: usize, input: InputId) {
+        let candidate = input.candidate(base, self.vc_shift);
+        let router = fabric.inputs[input.port(self.vc_shift)].router as usize;
+        let mut packet = self.fifos[input.index()].queue.head();
         let mut copies = fabric.run(packet).count();
         while copies > 0 {
             let out = usize::from(fabric.pool[packet].out);
@@ -180,9 +178,9 @@ impl Switched {
     }
 
     /// Withdraws all requests of the head of an input.
-    fn withdraw(&mut self, fabric: &Fabric, base: usize, input: usize) {
-        let candidate = input - (base << self.vc_shift);
-        for packet in fabric.run(self.fifos[input].queue.head()) {
+    fn withdraw(&mut self, fabric: &Fabric, base: usize, input: InputId) {
+        let candidate = input.candidate(base, self.vc_shift);
+        for packet in fabric.run(self.fifos[input.index()].queue.head()) {
             self.requests.remove(base + usize::from(fabric.pool[packet].out), candidate);
         }
     }
@@ -229,10 +227,9 @@ impl Switched {
     fn pick_run(&mut self, fabric: &mut Fabric, place: Place, policy: MulticastPolicy, now: u64) -> Option<usize> {
         let Place { router, base, output } = place;
         if let Some(given) = self.multicast.matching.given.get_mut(output - base) {
-            let candidate = std::mem::replace(given, NONE);
-            return (candidate != NONE).then_some(candidate as usize);
+            return given.take().map(|candidate| candidate as usize);
         }
-        let heads = Runs { routers: self, output, first: base << self.vc_shift, now };
+        let heads = Runs { routers: self, output, first: InputId::new(base, 0, self.vc_shift), now };
         if policy == MulticastPolicy::Arbitration {
             let turn = ArbitrationContext { rule: self.arbitration, router, output };
             return self.requests.pick(fabric, turn, &heads).map(|(candidate, _)| candidate);
@@ -243,12 +240,12 @@ impl Switched {
     /// Takes a candidate's copy for an output over the crossbar.
     fn cross_copy(&mut self, fabric: &mut Fabric, place: Place, candidate: usize, now: u64) {
         let Place { base, output, .. } = place;
-        let input = (base << self.vc_shift) + candidate;
+        let input = InputId::new(base, candidate, self.vc_shift);
         let Some((packet, vc)) = self.ready_copy(fabric, output, input, now) else { return };
         let bytes = fabric.pool[packet].bytes;
         let tail_in = fabric.tail_in::<General>(packet, now);
         let time = self.crossing_time(fabric, output, bytes, tail_in);
-        let port = input >> self.vc_shift;
+        let port = input.port(self.vc_shift);
         if self.input_sides[port].free_at <= now {
             self.begin_crossing(fabric, base, input);
         }
@@ -256,34 +253,33 @@ impl Switched {
         side.free_at = side.free_at.max(now + time);
         self.multicast.left[port] -= 1;
         self.multicast.tetris.leaves(input, output);
-        self.fifos[input].queue.remove(&mut fabric.pool, packet);
+        self.fifos[input.index()].queue.remove(&mut fabric.pool, packet);
         let may_go = self.may_go_on::<General>(fabric, output, (vc, bytes), now);
         let crossing = Crossing { input, candidate, output, vc, may_go };
         self.go_over::<General>(fabric, crossing, Leaving { packet, bytes, time, tail_in }, now);
     }
 
     /// Begins to send the head of an input: the port's other heads withdraw their requests.
-    fn begin_crossing(&mut self, fabric: &Fabric, base: usize, input: usize) {
-        let port = input >> self.vc_shift;
-        let first = port << self.vc_shift;
-        for vc in Bits(self.input_sides[port].filled & !(1 << (input - first))) {
-            self.withdraw(fabric, base, first | vc);
+    fn begin_crossing(&mut self, fabric: &Fabric, base: usize, input: InputId) {
+        let port = input.port(self.vc_shift);
+        for vc in Bits(self.input_sides[port].filled & !(1 << input.vc(self.vc_shift))) {
+            self.withdraw(fabric, base, InputId::new(port, vc, self.vc_shift));
         }
-        self.multicast.left[port] = fabric.run(self.fifos[input].queue.head()).count() as u16;
-        self.multicast.sending.push(input as u32);
+        self.multicast.left[port] = fabric.run(self.fifos[input.index()].queue.head()).count() as u16;
+        self.multicast.sending.push(input);
     }
 
     /// Makes the ports that have sent in this instant busy. A head with remaining copies stays.
     fn end_instant(&mut self, fabric: &mut Fabric, base: usize) {
         let mut sending = std::mem::take(&mut self.multicast.sending);
-        for input in sending.drain(..).map(|input| input as usize) {
-            let port = input >> self.vc_shift;
+        for input in sending.drain(..) {
+            let port = input.port(self.vc_shift);
             let free_at = self.input_sides[port].free_at;
             if self.multicast.left[port] > 0 {
                 self.withdraw(fabric, base, input);
-                self.fifos[input].note_head(fabric);
-            } else if self.fifos[input].queue.is_empty() {
-                self.input_sides[port].filled &= !(1 << (input - (port << self.vc_shift)));
+                self.fifos[input.index()].note_head(fabric);
+            } else if self.fifos[input.index()].queue.is_empty() {
+                self.input_sides[port].filled &= !(1 << input.vc(self.vc_shift));
             } else {
                 self.note_run(fabric, input, free_at);
             }
@@ -300,10 +296,10 @@ impl Switched {
         let in_turn = ((candidate + all - first) % all) as u64;
         match self.arbitration {
             Arbitration::RoundRobin => in_turn,
-            Arbitration::OldestFirst => self.ages[(base << self.vc_shift) + candidate],
+            Arbitration::OldestFirst => self.ages[InputId::new(base, candidate, self.vc_shift).index()],
             Arbitration::Random => u64::from(fabric.stream(router).below(u32::MAX)),
             Arbitration::GroupsFirst => {
-                u64::from(!self.leads_group(fabric, (base << self.vc_shift) + candidate)) << 32 | in_turn
+                u64::from(!self.leads_group(fabric, InputId::new(base, candidate, self.vc_shift))) << 32 | in_turn
             }
         }
     }

@@ -17,6 +17,7 @@ use super::multicast::RankedCandidate;
 use super::runs::Runs;
 use crate::catalogue::MulticastPolicy;
 use crate::fabric::Fabric;
+use crate::index::InputId;
 use crate::routers::arbiter::Candidates;
 
 /// Blocks of all heads of a partition (TATRA).
@@ -38,15 +39,15 @@ impl Tetris {
     }
 
     /// Notes that a packet comes to the head of an input.
-    pub fn comes_first(&mut self, input: usize) {
-        if let Some(dropped) = self.dropped.get_mut(input) {
+    pub fn comes_first(&mut self, input: InputId) {
+        if let Some(dropped) = self.dropped.get_mut(input.index()) {
             *dropped = 0;
         }
     }
 
     /// Notes that a copy of the head of an input leaves by an output.
-    pub fn leaves(&mut self, input: usize, output: usize) {
-        if self.dropped.get(input).is_some_and(|&dropped| dropped > 0) {
+    pub fn leaves(&mut self, input: InputId, output: usize) {
+        if self.dropped.get(input.index()).is_some_and(|&dropped| dropped > 0) {
             self.heights[output] -= 1;
         }
     }
@@ -67,9 +68,9 @@ impl Switched {
             if heads.ready(fabric, candidate).is_none() {
                 continue;
             }
-            let input = heads.first + candidate;
+            let input = heads.first.plus(candidate);
             let rank = match policy {
-                MulticastPolicy::Tatra => self.multicast.tetris.dropped[input],
+                MulticastPolicy::Tatra => self.multicast.tetris.dropped[input.index()],
                 _ => self.lightness(fabric, input),
             };
             let found = (rank, self.tie(fabric, (place.router, place.base), candidate), candidate);
@@ -80,33 +81,33 @@ impl Switched {
 
     /// Returns a sort key that is smaller for a head with a larger weight: the time since which it requests, plus its
     /// remaining copies in times of the largest packet. The weight is the time from this key until now.
-    pub(super) fn lightness(&self, fabric: &Fabric, input: usize) -> u64 {
-        let copies = fabric.run(self.fifos[input].queue.head()).count() as u64;
-        let port = input >> self.vc_shift;
+    pub(super) fn lightness(&self, fabric: &Fabric, input: InputId) -> u64 {
+        let copies = fabric.run(self.fifos[input.index()].queue.head()).count() as u64;
+        let port = input.port(self.vc_shift);
         let [came, leaves] = [fabric.inputs[port].class, fabric.outputs[fabric.base_of(port)].class]
             .map(|class| &fabric.classes[usize::from(class.0)]);
-        self.multicast.since[input] + copies * came.full.div_ceil(leaves.speedup.into())
+        self.multicast.since[input.index()] + copies * came.full.div_ceil(leaves.speedup.into())
     }
 
     /// Drops the blocks of new heads, in the order in which they will depart. The router's arbitration breaks ties.
     pub(super) fn drop_blocks(&mut self, fabric: &mut Fabric, (router, base): (usize, usize), active: &[u64]) {
-        let first = base << self.vc_shift;
+        let first = InputId::new(base, 0, self.vc_shift);
         let mut order = std::mem::take(&mut self.multicast.matching.order);
         self.collect_candidates(base, active, &mut order);
-        order.retain(|own| self.multicast.tetris.dropped[first + own.candidate as usize] == 0);
+        order.retain(|own| self.multicast.tetris.dropped[first.plus(own.candidate as usize).index()] == 0);
         for RankedCandidate { tie, candidate, .. } in &mut order {
             *tie = self.tie(fabric, (router, base), *candidate as usize);
         }
         while !order.is_empty() {
             for RankedCandidate { rank: departure, candidate, .. } in &mut order {
-                *departure = self.departure(fabric, base, first + *candidate as usize);
+                *departure = self.departure(fabric, base, first.plus(*candidate as usize));
             }
             let Some(next) = (0..order.len()).min_by_key(|&index| order[index]) else { break };
-            let input = first + order.swap_remove(next).candidate as usize;
+            let input = first.plus(order.swap_remove(next).candidate as usize);
             let tetris = &mut self.multicast.tetris;
             tetris.drops += 1;
-            tetris.dropped[input] = tetris.drops;
-            for packet in fabric.run(self.fifos[input].queue.head()) {
+            tetris.dropped[input.index()] = tetris.drops;
+            for packet in fabric.run(self.fifos[input.index()].queue.head()) {
                 tetris.heights[base + usize::from(fabric.pool[packet].out)] += 1;
             }
         }
@@ -114,8 +115,9 @@ impl Switched {
     }
 
     /// Returns the height at which the highest block of the head of an input would lie.
-    fn departure(&self, fabric: &Fabric, base: usize, input: usize) -> u64 {
-        let outs = fabric.run(self.fifos[input].queue.head()).map(|packet| usize::from(fabric.pool[packet].out));
+    fn departure(&self, fabric: &Fabric, base: usize, input: InputId) -> u64 {
+        let outs =
+            fabric.run(self.fifos[input.index()].queue.head()).map(|packet| usize::from(fabric.pool[packet].out));
         u64::from(outs.map(|out| self.multicast.tetris.heights[base + out] + 1).max().unwrap_or(0))
     }
 }

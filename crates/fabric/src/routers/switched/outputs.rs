@@ -6,7 +6,8 @@ use engine::Bits;
 
 use super::Switched;
 use crate::fabric::{Fabric, Outgoing, QUEUED};
-use crate::packet::{NONE, Queue};
+use crate::index::{InputId, PacketSlot};
+use crate::packet::Queue;
 use crate::profile::Profile;
 use crate::routers::arbiter::Side;
 
@@ -65,8 +66,8 @@ impl Switched {
     /// channel of its class whose buffer has the most room, the lowest in a tie, if the packet fits. Without buffers
     /// the link decides. `None`: there is none.
     #[inline(always)]
-    pub(super) fn ready<P: Profile>(&self, fabric: &mut Fabric, output: usize, input: usize, now: u64) -> Option<u8> {
-        let fifo = &self.fifos[input];
+    pub(super) fn ready<P: Profile>(&self, fabric: &mut Fabric, output: usize, input: InputId, now: u64) -> Option<u8> {
+        let fifo = &self.fifos[input.index()];
         let (class, bytes) = (fifo.class, fifo.head_size(fabric));
         self.ready_for::<P>(fabric, output, (fifo.queue.head(), class, bytes), now)
     }
@@ -77,7 +78,7 @@ impl Switched {
         &self,
         fabric: &mut Fabric,
         output: usize,
-        (packet, class, bytes): (u32, u8, u32),
+        (packet, class, bytes): (PacketSlot, u8, u32),
         now: u64,
     ) -> Option<u8> {
         if self.buffers.is_empty() {
@@ -148,7 +149,7 @@ impl Switched {
         self.requests.side_mut(output).has_packets = true;
         self.filled[output] |= 1 << vc;
         let buffer = &mut self.buffers[output << self.vc_shift | usize::from(vc)];
-        fabric.pool[packet].next = NONE;
+        fabric.pool[packet].next = PacketSlot::NONE;
         buffer.queue.push(&mut fabric.pool, packet);
         buffer.queued += bytes;
     }

@@ -6,6 +6,7 @@ use engine::{Bits, read_through};
 
 use super::Switched;
 use crate::fabric::{Arrival, Fabric};
+use crate::index::InputId;
 use crate::prefetch::Prefetch;
 use crate::profile::General;
 
@@ -29,13 +30,12 @@ impl Prefetch for Switched {
 
     #[inline(always)]
     fn before_input(&self, _fabric: &Fabric, arrival: &Arrival) {
-        let port = arrival.base as usize + usize::from(arrival.port);
-        black_box(self.fifos[port << self.vc_shift | usize::from(arrival.vc)].held);
+        black_box(self.fifos[arrival.input(self.vc_shift).index()].held);
     }
 
     #[inline(always)]
     fn before_output(&self, fabric: &Fabric, arrival: &Arrival) {
-        fabric.before_sending(arrival.base as usize + usize::from(arrival.out));
+        fabric.before_sending(arrival.output());
     }
 
     #[inline(always)]
@@ -44,7 +44,7 @@ impl Prefetch for Switched {
             self.find_heads(fabric, first + router);
         }
         for input in self.heads.drain(..) {
-            black_box(fabric.pool.get(self.fifos[input as usize].queue.head()).map(|packet| packet.generated_at));
+            black_box(fabric.pool.get(self.fifos[input.index()].queue.head()).map(|packet| packet.generated_at));
         }
     }
 }
@@ -61,10 +61,10 @@ impl Switched {
                 // The head of any requesting input. If there is none, an irrelevant input is read instead, to avoid a
                 // branch.
                 let candidate = self.requests.guess(output);
-                let input = ((base << self.vc_shift) + candidate).min(self.fifos.len() - 1);
-                black_box(self.fifos[input].held);
-                black_box(self.input_sides[input >> self.vc_shift].filled);
-                self.heads.push(input as u32);
+                let input = InputId::new(base, candidate, self.vc_shift).min(InputId(self.fifos.len() as u32 - 1));
+                black_box(self.fifos[input.index()].held);
+                black_box(self.input_sides[input.port(self.vc_shift)].filled);
+                self.heads.push(input);
             }
         }
     }

@@ -11,6 +11,7 @@ use super::Switched;
 use super::multicast::{Matching, RankedCandidate, ReadyCopy};
 use super::runs::Runs;
 use crate::fabric::Fabric;
+use crate::index::InputId;
 use crate::routers::arbiter::{Candidates, in_turn};
 
 impl Switched {
@@ -20,7 +21,7 @@ impl Switched {
         let mut matching = std::mem::take(&mut self.multicast.matching);
         matching.ready.clear();
         for out in in_turn(active, 0).filter(|&out| self.requests.side(base + out).0.free_at <= now) {
-            let heads = Runs { routers: self, output: base + out, first: base << self.vc_shift, now };
+            let heads = Runs { routers: self, output: base + out, first: InputId::new(base, 0, self.vc_shift), now };
             for candidate in self.requests.candidates(base + out) {
                 if heads.ready(fabric, candidate).is_some() {
                     matching.ready.push(ReadyCopy { out: out as u32, candidate: candidate as u32 });
@@ -46,7 +47,7 @@ impl Switched {
             });
         }
         for ReadyCopy { out, candidate } in ready.drain(..) {
-            given[out as usize] = candidate;
+            given[out as usize] = Some(candidate);
         }
         order.clear();
         self.multicast.matching = matching;
@@ -56,8 +57,8 @@ impl Switched {
     /// each requests, and then the router's arbitration.
     fn take_one_of_each_port(&self, fabric: &mut Fabric, place: (usize, usize), matching: &mut Matching) {
         let Matching { ready, order, .. } = matching;
-        let first = place.1 << self.vc_shift;
-        let since = |candidate: u32| self.multicast.since[first + candidate as usize];
+        let first = InputId::new(place.1, 0, self.vc_shift);
+        let since = |candidate: u32| self.multicast.since[first.plus(candidate as usize).index()];
         order.clear();
         order.extend(ready.iter().map(|&ReadyCopy { candidate, .. }| RankedCandidate {
             rank: since(candidate),
@@ -81,7 +82,7 @@ impl Switched {
         RankedCandidate { rank: since, tie, candidate }: RankedCandidate,
         (ready, residue): (&[ReadyCopy], &[u32]),
     ) -> (usize, u64, u64) {
-        let run = fabric.run(self.fifos[(base << self.vc_shift) + candidate as usize].queue.head());
+        let run = fabric.run(self.fifos[InputId::new(base, candidate as usize, self.vc_shift).index()].queue.head());
         let own = ready.iter().filter(|copy| copy.candidate == candidate);
         let leaving = own.filter(|copy| residue[copy.out as usize] == 0).count();
         let common = run.count() - leaving;

@@ -11,7 +11,7 @@ use super::Switched;
 use super::multicast::{Matching, RankedCandidate};
 use crate::catalogue::{Arbitration, FifoMulticast, MulticastPolicy};
 use crate::fabric::Fabric;
-use crate::packet::NONE;
+use crate::index::InputId;
 use crate::routers::arbiter::in_turn;
 
 impl Switched {
@@ -29,9 +29,11 @@ impl Switched {
                 continue;
             }
             ports.push(port);
-            for packet in fabric.run(self.fifos[(base << self.vc_shift) + candidate as usize].queue.head()) {
+            for packet in
+                fabric.run(self.fifos[InputId::new(base, candidate as usize, self.vc_shift).index()].queue.head())
+            {
                 let out = usize::from(fabric.pool[packet].out);
-                given[out] = candidate;
+                given[out] = Some(candidate);
                 active[out >> 6] |= 1 << (out & 63);
             }
             if std::mem::take(&mut is_first) {
@@ -46,13 +48,13 @@ impl Switched {
     fn put_in_order(&self, fabric: &mut Fabric, (router, base): (usize, usize), matching: &mut Matching) {
         let policy = self.multicast.spec.map_or(MulticastPolicy::default(), |FifoMulticast { policy, .. }| policy);
         let begin = matching.first[router];
-        let first = base << self.vc_shift;
+        let first = InputId::new(base, 0, self.vc_shift);
         for RankedCandidate { rank, tie, candidate } in &mut matching.order {
-            let input = first + *candidate as usize;
+            let input = first.plus(*candidate as usize);
             *rank = if policy == MulticastPolicy::Wba { self.lightness(fabric, input) } else { 0 };
             *tie = match self.arbitration {
                 Arbitration::RoundRobin => u64::from(*candidate < begin),
-                Arbitration::OldestFirst => self.ages[input],
+                Arbitration::OldestFirst => self.ages[input.index()],
                 Arbitration::Random => u64::from(fabric.stream(router).below(u32::MAX)),
                 Arbitration::GroupsFirst => {
                     u64::from(!self.leads_group(fabric, input)) << 1 | u64::from(*candidate < begin)
@@ -68,11 +70,11 @@ impl Switched {
         &mut self,
         fabric: &mut Fabric,
         base: usize,
-        (candidate, given): (u32, &[u32]),
+        (candidate, given): (u32, &[Option<u32>]),
         now: u64,
     ) -> bool {
-        let input = (base << self.vc_shift) + candidate as usize;
-        let mut packet = self.fifos[input].queue.head();
+        let input = InputId::new(base, candidate as usize, self.vc_shift);
+        let mut packet = self.fifos[input.index()].queue.head();
         let mut all = true;
         for _ in 0..fabric.run(packet).count() {
             let out = usize::from(fabric.pool[packet].out);
@@ -84,7 +86,7 @@ impl Switched {
                 self.no_grant(fabric, output, now);
                 all = false;
             }
-            all &= given[out] == NONE;
+            all &= given[out].is_none();
             packet = fabric.pool[packet].next;
         }
         all

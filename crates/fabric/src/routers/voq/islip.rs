@@ -5,7 +5,7 @@ use engine::Bits;
 use super::{Crossing, VirtualOutputQueued};
 use crate::fabric::{Fabric, LocalRouter};
 use crate::footprint::{NetworkSize, bytes_of};
-use crate::packet::NONE;
+use crate::index::{InputId, PacketSlot};
 use crate::profile::Profile;
 use crate::routers::arbiter::in_turn;
 
@@ -110,7 +110,7 @@ impl VirtualOutputQueued {
 
     fn request_for(&mut self, fabric: &mut Fabric, base: usize, port: usize, now: u64) {
         for vc in 0..usize::from(fabric.plan.vcs) {
-            let input = (base + port) << self.vc_shift | vc;
+            let input = InputId::new(base + port, vc, self.vc_shift);
             for word in 0..self.queues.words {
                 for bit in Bits(self.queues.filled(input, word)) {
                     let out = word * 64 + bit;
@@ -178,9 +178,9 @@ impl VirtualOutputQueued {
     }
 
     /// Schedules visits after a crossing, for packets that still wait for this input or output.
-    fn ask_again(&mut self, fabric: &mut Fabric, base: usize, input: usize, out: usize, now: u64) {
-        if self.queues.has_packets(input >> self.vc_shift) {
-            self.input_free(fabric, input >> self.vc_shift, now);
+    fn ask_again(&mut self, fabric: &mut Fabric, base: usize, input: InputId, out: usize, now: u64) {
+        if self.queues.has_packets(input.port(self.vc_shift)) {
+            self.input_free(fabric, input.port(self.vc_shift), now);
         }
         if self.wanted[base + out] > 0 {
             self.output_free(fabric, base + out, now);
@@ -188,12 +188,12 @@ impl VirtualOutputQueued {
     }
 
     /// Returns the next virtual channel, round robin, of an input that has a packet for an output that could leave now.
-    fn ready_queue(&self, fabric: &mut Fabric, base: usize, port: usize, out: usize) -> Option<(usize, u8)> {
-        let first = (base + port) << self.vc_shift;
+    fn ready_queue(&self, fabric: &mut Fabric, base: usize, port: usize, out: usize) -> Option<(InputId, u8)> {
+        let first = InputId::new(base + port, 0, self.vc_shift);
         self.queues.turns(base + port, out, fabric.plan.vcs).find_map(|turn| {
-            let input = first + usize::from(turn);
+            let input = first.plus(usize::from(turn));
             let packet = self.queues.head(input, out);
-            if packet == NONE {
+            if packet == PacketSlot::NONE {
                 return None;
             }
             let waiting = &fabric.pool[packet];

@@ -19,6 +19,7 @@ use crate::catalogue::{MulticastQueueing, VirtualOutputQueuedSpec};
 use crate::event_kind;
 use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space};
 use crate::footprint::{NetworkSize, bytes_of};
+use crate::index::{InputId, PacketSlot};
 use crate::prefetch::Prefetch;
 use crate::profile::Profile;
 use crate::routers::Routers;
@@ -58,8 +59,8 @@ struct InputSide {
 struct Crossing {
     /// First port of the router.
     base: usize,
-    /// Input, (port, virtual channel) in one number.
-    input: usize,
+    /// Input.
+    input: InputId,
     /// Output, as a port of the router.
     out: usize,
     /// Virtual channel on which the packet leaves.
@@ -110,8 +111,8 @@ impl VirtualOutputQueued {
         let bytes = fabric.pool[packet].bytes;
         self.wanted[output] -= 1;
         let Sent { time, .. } = fabric.transmit::<QUEUED, P>(output, Outgoing { packet, bytes, vc }, now);
-        self.input_sides[input >> self.vc_shift].free_at = now + time;
-        let space = Space { input: input as u32, part: 0 };
+        self.input_sides[input.port(self.vc_shift)].free_at = now + time;
+        let space = Space { input, part: 0 };
         fabric.release_buffer::<P>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
     }
 
@@ -119,18 +120,18 @@ impl VirtualOutputQueued {
     fn send_copy<P: Profile>(
         &mut self,
         fabric: &mut Fabric,
-        (input, output): (usize, usize),
+        (input, output): (InputId, usize),
         outgoing: Outgoing,
         now: u64,
     ) {
         let Outgoing { packet, bytes, .. } = outgoing;
-        let port = input >> self.vc_shift;
+        let port = input.port(self.vc_shift);
         self.queues.count_out(fabric, port);
         self.wanted[output] -= 1;
         let Sent { time, .. } = fabric.transmit::<QUEUED, P>(output, outgoing, now);
         let side = &mut self.input_sides[port];
         side.free_at = side.free_at.max(now + time);
-        let space = Space { input: input as u32, part: 0 };
+        let space = Space { input, part: 0 };
         fabric.release_buffer::<P>(self, space, Leaving { packet, bytes, time, tail_in: 0 }, now);
         if self.wanted[output] > 0 {
             self.output_free(fabric, output, now);
@@ -140,7 +141,7 @@ impl VirtualOutputQueued {
 
 impl Buffers for VirtualOutputQueued {
     fn dequeue_bytes(&mut self, space: Space, bytes: u32) -> u32 {
-        self.queues.held[space.input as usize] -= bytes;
+        self.queues.held[space.input.index()] -= bytes;
         bytes
     }
 }
@@ -150,32 +151,31 @@ impl Prefetch for VirtualOutputQueued {}
 impl Routers for VirtualOutputQueued {
     #[inline]
     fn enqueue<P: Profile>(&mut self, fabric: &mut Fabric, arrival: &Arrival, _now: u64) {
-        let Arrival { base, port, vc, packet, out, bytes, .. } = *arrival;
-        let (base, out) = (base as usize, usize::from(out));
-        let input = (base + usize::from(port)) << self.vc_shift | usize::from(vc);
-        self.queues.held[input] += bytes;
+        let Arrival { packet, out, bytes, .. } = *arrival;
+        let input = arrival.input(self.vc_shift);
+        self.queues.held[input.index()] += bytes;
         if self.sets.is_some() {
             return self.push_to_set(fabric, input, std::slice::from_ref(arrival));
         }
-        self.queues.push(fabric, input, out, packet);
-        self.wanted[base + out] += 1;
+        self.queues.push(fabric, input, usize::from(out), packet);
+        self.wanted[arrival.output()] += 1;
     }
 
     fn enqueue_copies<P: Profile>(&mut self, fabric: &mut Fabric, copies: &[Arrival], now: u64) {
-        let Some(&Arrival { base, port, vc, bytes, .. }) = copies.first() else { return };
-        let input = (base + u32::from(port)) << self.vc_shift | u32::from(vc);
+        let Some(first) = copies.first() else { return };
+        let (input, bytes) = (first.input(self.vc_shift), first.bytes);
         fabric.share_space(copies.iter().map(|copy| copy.packet));
         if self.multicasts.is_some() {
-            self.queues.held[input as usize] += bytes;
-            return self.push_run(fabric, input as usize, copies);
+            self.queues.held[input.index()] += bytes;
+            return self.push_run(fabric, input, copies);
         }
         if self.sets.is_some() {
-            self.queues.held[input as usize] += bytes;
-            return self.push_to_set(fabric, input as usize, copies);
+            self.queues.held[input.index()] += bytes;
+            return self.push_to_set(fabric, input, copies);
         }
         copies.iter().for_each(|copy| self.enqueue::<P>(fabric, copy, now));
         // All of them take the space of one packet in the buffer.
-        self.queues.held[input as usize] -= bytes * (copies.len() as u32 - 1);
+        self.queues.held[input.index()] -= bytes * (copies.len() as u32 - 1);
     }
 
     fn side_woken<P: Profile>(&mut self, fabric: &mut Fabric, port: usize, _side: usize) {
@@ -198,14 +198,14 @@ impl Routers for VirtualOutputQueued {
         }
     }
 
-    fn heads<'a>(&'a self, fabric: &'a Fabric, input: usize) -> impl Iterator<Item = u32> + 'a {
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: InputId) -> impl Iterator<Item = PacketSlot> + 'a {
         let multicasts = self.multicasts.iter().flat_map(move |own| fabric.run(own.head(input)));
         let sets = self.sets.iter().flat_map(move |own| own.heads(input).flat_map(move |head| fabric.run(head)));
         self.queues.heads(input).chain(multicasts).chain(sets)
     }
 
-    fn held(&self, input: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
-        std::iter::once((0, u64::from(self.queues.held[input])))
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
+        std::iter::once((0, u64::from(self.queues.held[input.index()])))
     }
 }
 

@@ -10,7 +10,8 @@
 use super::VirtualOutputQueued;
 use crate::fabric::{Arrival, Fabric, LocalRouter, Outgoing};
 use crate::footprint::{NetworkSize, bytes_of};
-use crate::packet::{NONE, Queue};
+use crate::index::{InputId, PacketSlot};
+use crate::packet::Queue;
 use crate::profile::Profile;
 
 /// Multicast queues of a partition.
@@ -51,8 +52,8 @@ impl MulticastQueues {
     }
 
     /// Returns the packet at the head of an input's queue, or `NONE`.
-    pub fn head(&self, input: usize) -> u32 {
-        self.queues[input].head()
+    pub fn head(&self, input: InputId) -> PacketSlot {
+        self.queues[input.index()].head()
     }
 
     /// Returns the bytes of the queues of a network, without packets.
@@ -63,12 +64,12 @@ impl MulticastQueues {
 
 impl VirtualOutputQueued {
     /// Queues the copies of a packet, which share its space, as one run.
-    pub(super) fn push_run(&mut self, fabric: &mut Fabric, input: usize, copies: &[Arrival]) {
+    pub(super) fn push_run(&mut self, fabric: &mut Fabric, input: InputId, copies: &[Arrival]) {
         let Some(own) = &mut self.multicasts else { return };
         for copy in copies {
-            own.queues[input].push(&mut fabric.pool, copy.packet);
-            self.wanted[copy.base as usize + usize::from(copy.out)] += 1;
-            self.queues.count_in(fabric, input >> self.vc_shift);
+            own.queues[input.index()].push(&mut fabric.pool, copy.packet);
+            self.wanted[copy.output()] += 1;
+            self.queues.count_in(fabric, input.port(self.vc_shift));
         }
     }
 
@@ -98,8 +99,8 @@ impl VirtualOutputQueued {
             _ => 0,
         };
         for vc in (first..vcs).chain(0..first) {
-            let input = port << self.vc_shift | usize::from(vc);
-            if self.multicasts.as_ref().is_none_or(|own| own.head(input) == NONE) {
+            let input = InputId::new(port, usize::from(vc), self.vc_shift);
+            if self.multicasts.as_ref().is_none_or(|own| own.head(input) == PacketSlot::NONE) {
                 continue;
             }
             if !self.input_free(fabric, port, now) {
@@ -121,8 +122,8 @@ impl VirtualOutputQueued {
 
     /// Sends the copies at the head of an input's queue that can leave now. Returns the number of copies sent, and of
     /// those left.
-    fn send_run<P: Profile>(&mut self, fabric: &mut Fabric, base: usize, input: usize, now: u64) -> (usize, usize) {
-        let mut packet = self.multicasts.as_ref().map_or(NONE, |own| own.head(input));
+    fn send_run<P: Profile>(&mut self, fabric: &mut Fabric, base: usize, input: InputId, now: u64) -> (usize, usize) {
+        let mut packet = self.multicasts.as_ref().map_or(PacketSlot::NONE, |own| own.head(input));
         let all = fabric.run(packet).count();
         let mut sent = 0;
         for _ in 0..all {
@@ -133,7 +134,7 @@ impl VirtualOutputQueued {
                     Some(vc) => {
                         let outgoing = Outgoing { packet, bytes: copy.bytes, vc };
                         if let Some(own) = &mut self.multicasts {
-                            own.queues[input].remove(&mut fabric.pool, packet);
+                            own.queues[input.index()].remove(&mut fabric.pool, packet);
                         }
                         self.send_copy::<P>(fabric, (input, output), outgoing, now);
                         sent += 1;

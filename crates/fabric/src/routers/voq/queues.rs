@@ -2,6 +2,7 @@
 
 use crate::fabric::Fabric;
 use crate::footprint::{NetworkSize, bytes_of};
+use crate::index::{InputId, PacketSlot};
 use crate::packet::Queue;
 
 /// Queues of all inputs of a partition.
@@ -51,10 +52,10 @@ impl Queues {
 
     /// Adds a packet that will leave by an output.
     #[inline]
-    pub fn push(&mut self, fabric: &mut Fabric, input: usize, out: usize, packet: u32) {
-        self.queues[input * self.outputs + out].push(&mut fabric.pool, packet);
-        self.filled[input * self.words + (out >> 6)] |= 1 << (out & 63);
-        self.count_in(fabric, input >> self.vc_shift);
+    pub fn push(&mut self, fabric: &mut Fabric, input: InputId, out: usize, packet: PacketSlot) {
+        self.queues[input.index() * self.outputs + out].push(&mut fabric.pool, packet);
+        self.filled[input.index() * self.words + (out >> 6)] |= 1 << (out & 63);
+        self.count_in(fabric, input.port(self.vc_shift));
     }
 
     /// Counts a packet that waits at a port.
@@ -78,14 +79,14 @@ impl Queues {
     /// Removes and returns the first packet of an input for an output, and moves the round-robin pointer to the input's
     /// virtual channel.
     #[inline]
-    pub fn pop(&mut self, fabric: &Fabric, input: usize, out: usize) -> u32 {
-        let queue = &mut self.queues[input * self.outputs + out];
+    pub fn pop(&mut self, fabric: &Fabric, input: InputId, out: usize) -> PacketSlot {
+        let queue = &mut self.queues[input.index() * self.outputs + out];
         let packet = queue.pop(&fabric.pool);
         if queue.is_empty() {
-            self.filled[input * self.words + (out >> 6)] &= !(1 << (out & 63));
+            self.filled[input.index() * self.words + (out >> 6)] &= !(1 << (out & 63));
         }
-        let port = input >> self.vc_shift;
-        self.last[port * self.outputs + out] = (input - (port << self.vc_shift)) as u8;
+        let port = input.port(self.vc_shift);
+        self.last[port * self.outputs + out] = input.vc(self.vc_shift) as u8;
         self.count_out(fabric, port);
         packet
     }
@@ -102,8 +103,8 @@ impl Queues {
 
     /// Returns the first packet of an input for an output.
     #[inline]
-    pub fn head(&self, input: usize, out: usize) -> u32 {
-        self.queues[input * self.outputs + out].head()
+    pub fn head(&self, input: InputId, out: usize) -> PacketSlot {
+        self.queues[input.index() * self.outputs + out].head()
     }
 
     /// Returns whether a port has packets.
@@ -126,13 +127,13 @@ impl Queues {
 
     /// Returns a word of the mask of outputs for which an input has packets.
     #[inline]
-    pub fn filled(&self, input: usize, word: usize) -> u64 {
-        self.filled[input * self.words + word]
+    pub fn filled(&self, input: InputId, word: usize) -> u64 {
+        self.filled[input.index() * self.words + word]
     }
 
     /// Iterates over the packets at the fronts of an input's queues.
-    pub fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
-        self.queues[input * self.outputs..(input + 1) * self.outputs].iter().map(Queue::head)
+    pub fn heads(&self, input: InputId) -> impl Iterator<Item = PacketSlot> + '_ {
+        self.queues[input.row(self.outputs)].iter().map(Queue::head)
     }
 }
 

@@ -12,7 +12,8 @@ use super::VirtualOutputQueued;
 use crate::catalogue::MOST_PORTS_WITH_SETS;
 use crate::fabric::{Arrival, Fabric, LocalRouter, Outgoing};
 use crate::footprint::{NetworkSize, bytes_of};
-use crate::packet::{NONE, Queue};
+use crate::index::{InputId, PacketSlot};
+use crate::packet::Queue;
 use crate::profile::Profile;
 
 /// Unit of weights. The number of copies, added below it, breaks ties.
@@ -67,8 +68,8 @@ impl SetQueues {
     }
 
     /// Iterates over the packets at the fronts of an input's queues.
-    pub fn heads(&self, input: usize) -> impl Iterator<Item = u32> + '_ {
-        self.queues[input * self.sets..(input + 1) * self.sets].iter().map(Queue::head).filter(|&head| head != NONE)
+    pub fn heads(&self, input: InputId) -> impl Iterator<Item = PacketSlot> + '_ {
+        self.queues[input.row(self.sets)].iter().map(Queue::head).filter(|&head| head != PacketSlot::NONE)
     }
 
     /// Returns the bytes of the queues of a network, without packets.
@@ -78,8 +79,8 @@ impl SetQueues {
     }
 
     /// Notes the gain of serving a queue, for each subset of the outputs by which its head could leave.
-    fn note_gains(&mut self, input: usize, set: usize, could_leave: usize) {
-        let first = input * self.sets;
+    fn note_gains(&mut self, input: InputId, set: usize, could_leave: usize) {
+        let first = input.index() * self.sets;
         let length = |set: usize| if set == 0 { 0 } else { i64::from(self.lengths[first + set]) };
         let mut part = could_leave;
         while part > 0 {
@@ -124,15 +125,15 @@ impl SetQueues {
 
 impl VirtualOutputQueued {
     /// Queues a packet, or the copies of a packet that share its space, as one run.
-    pub(super) fn push_to_set(&mut self, fabric: &mut Fabric, input: usize, copies: &[Arrival]) {
+    pub(super) fn push_to_set(&mut self, fabric: &mut Fabric, input: InputId, copies: &[Arrival]) {
         let Some(own) = &mut self.sets else { return };
         let set = copies.iter().fold(0, |set, copy| set | 1 << copy.out);
-        let queue = input * own.sets + set;
+        let queue = input.index() * own.sets + set;
         own.lengths[queue] += 1;
         for copy in copies {
             own.queues[queue].push(&mut fabric.pool, copy.packet);
-            self.wanted[copy.base as usize + usize::from(copy.out)] += 1;
-            self.queues.count_in(fabric, input >> self.vc_shift);
+            self.wanted[copy.output()] += 1;
+            self.queues.count_in(fabric, input.port(self.vc_shift));
         }
     }
 
@@ -176,10 +177,10 @@ impl VirtualOutputQueued {
     /// Considers the packets of a free port that could leave by free outputs.
     fn consider(&mut self, fabric: &mut Fabric, base: usize, port: usize, free: usize) {
         let Some(own) = &mut self.sets else { return };
-        for input in (0..usize::from(fabric.plan.vcs)).map(|vc| port << self.vc_shift | vc) {
+        for input in (0..usize::from(fabric.plan.vcs)).map(|vc| InputId::new(port, vc, self.vc_shift)) {
             for set in (1..own.sets).filter(|set| set & free != 0) {
-                let mut packet = own.queues[input * own.sets + set].head();
-                if packet == NONE {
+                let mut packet = own.queues[input.index() * own.sets + set].head();
+                if packet == PacketSlot::NONE {
                     continue;
                 }
                 let mut could_leave = 0;
@@ -209,7 +210,7 @@ impl VirtualOutputQueued {
     ) {
         let queue = queue as usize;
         let Some(own) = &mut self.sets else { return };
-        let (input, sets) = (queue / own.sets, own.sets);
+        let (input, sets) = (InputId((queue / own.sets) as u32), own.sets);
         let copies = fabric.run(own.queues[queue].head()).count();
         own.lengths[queue] -= 1;
         let (mut rest, mut rest_set) = (Queue::default(), 0);
@@ -224,7 +225,7 @@ impl VirtualOutputQueued {
                 None
             };
             let Some(vc) = vc else {
-                fabric.pool[packet].next = NONE;
+                fabric.pool[packet].next = PacketSlot::NONE;
                 rest.push(&mut fabric.pool, packet);
                 rest_set |= 1 << copy.out;
                 continue;
@@ -236,11 +237,11 @@ impl VirtualOutputQueued {
         if let Some(own) = &mut self.sets
             && rest_set > 0
         {
-            let queue = input * sets + rest_set;
+            let queue = input.index() * sets + rest_set;
             own.lengths[queue] += 1;
             while !rest.is_empty() {
                 let packet = rest.pop(&fabric.pool);
-                fabric.pool[packet].next = NONE;
+                fabric.pool[packet].next = PacketSlot::NONE;
                 own.queues[queue].push(&mut fabric.pool, packet);
             }
         }
