@@ -145,7 +145,7 @@ impl Connections {
     pub fn ready(&mut self, pair: RankPair, at: u64) {
         if self.on_demand() && self.ready.get(pair).is_none() {
             self.ready.get_or_insert(pair, at);
-            self.counts[pair.local as usize] += 1;
+            self.counts[pair.local.index()] += 1;
         }
     }
 

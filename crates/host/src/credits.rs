@@ -114,13 +114,14 @@ impl Credits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::local_ranks::LocalRank;
 
     #[test]
     fn sends_wait_in_their_order_for_the_credits_of_their_pair() {
         // Would catch credits that pairs share, a request that overtakes a waiting message, one that takes a credit,
         // and a credit that is lost or counted twice.
         let mut credits = Credits::new(2);
-        let pair = |local, peer| RankPair { local, peer };
+        let pair = |local, peer| RankPair { local: LocalRank(local), peer };
         let claim = |send, takes| Claim { send, takes };
         assert!(credits.claim(pair(0, 5), claim(0, true)) && credits.claim(pair(0, 5), claim(1, true)));
         assert!(credits.claim(pair(0, 5), claim(2, false)), "a request takes none");

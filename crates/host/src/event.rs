@@ -2,6 +2,8 @@
 
 use engine::Calendar;
 
+use crate::table::Key;
+
 /// Event. Its content is a number, whose meaning depends on the kind, so that an event fits in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
@@ -76,6 +78,12 @@ pub(crate) enum Event {
 pub(crate) struct OpId {
     pub rank: u32,
     pub number: u32,
+}
+
+impl Key for OpId {
+    fn words(self) -> (u64, u64) {
+        (u64::from(self.rank), u64::from(self.number))
+    }
 }
 
 impl OpId {

@@ -4,8 +4,10 @@
 use mpi::program::Context;
 
 use crate::event::OpId;
+use crate::local_ranks::LocalRank;
+use crate::rank_pair::RankPair;
 use crate::slab::Slab;
-use crate::table::{Key, Table};
+use crate::table::Table;
 
 /// No message.
 const NONE: u32 = u32::MAX;
@@ -40,7 +42,7 @@ pub struct Envelope {
 pub(crate) struct Inbound {
     pub envelope: Envelope,
     /// Destination, as a local rank.
-    pub rank: u32,
+    pub rank: LocalRank,
     /// Matched receive, or `NONE`.
     pub receive: u32,
     /// Number of the receive, if `receive` is a burst.
@@ -77,30 +79,20 @@ impl Inbound {
     }
 }
 
-/// Pair of a local rank and a rank that sends to it, or a message of that rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pair(u32, u32);
-
-impl Key for Pair {
-    fn words(self) -> (u64, u64) {
-        (u64::from(self.0), u64::from(self.1))
-    }
-}
-
 /// All messages on their way.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     messages: Slab<Inbound>,
-    /// Messages from other executors, by source and number.
-    announced: Table<Pair, u32>,
+    /// Messages from other executors, by their sends.
+    announced: Table<OpId, u32>,
     /// By pair of ranks, the last message that has not arrived yet, or waits for an earlier one.
-    last: Table<Pair, u32>,
+    last: Table<RankPair, u32>,
 }
 
 impl Arrivals {
     /// Announces a message to a local rank. It is to arrive in the order of its pair.
-    pub fn announce(&mut self, rank: u32, envelope: Envelope) -> u32 {
-        let pair = Pair(rank, envelope.source);
+    pub fn announce(&mut self, rank: LocalRank, envelope: Envelope) -> u32 {
+        let pair = RankPair { local: rank, peer: envelope.source };
         let place = self.add(rank, envelope);
         let last = self.last.get_or_insert(pair, NONE);
         match std::mem::replace(last, place) {
@@ -111,7 +103,7 @@ impl Arrivals {
     }
 
     /// Announces a message that comes as a whole, and that no other of its pair overtakes.
-    pub fn announce_in_order(&mut self, rank: u32, envelope: Envelope) -> u32 {
+    pub fn announce_in_order(&mut self, rank: LocalRank, envelope: Envelope) -> u32 {
         let place = self.add(rank, envelope);
         let message = &mut self.messages[place];
         (message.is_first, message.is_in_no_table, message.missing) = (true, true, 1);
@@ -119,7 +111,7 @@ impl Arrivals {
     }
 
     /// Adds a message that has come as a whole.
-    pub fn add_whole(&mut self, rank: u32, envelope: Envelope) -> u32 {
+    pub fn add_whole(&mut self, rank: LocalRank, envelope: Envelope) -> u32 {
         let place = self.announce_in_order(rank, envelope);
         let message = &mut self.messages[place];
         (message.is_here, message.missing) = (true, 0);
@@ -127,13 +119,13 @@ impl Arrivals {
     }
 
     /// Announces a message whose packets come from another executor.
-    pub fn announce_remote(&mut self, rank: u32, envelope: Envelope) {
+    pub fn announce_remote(&mut self, rank: LocalRank, envelope: Envelope) {
         let place = self.announce(rank, envelope);
-        self.announced.get_or_insert(Pair(envelope.source, envelope.number), place);
+        self.announced.get_or_insert(self.messages[place].send(), place);
     }
 
     /// Adds a message that arrives at once.
-    pub fn add(&mut self, rank: u32, envelope: Envelope) -> u32 {
+    pub fn add(&mut self, rank: LocalRank, envelope: Envelope) -> u32 {
         self.messages.insert(Inbound {
             envelope,
             rank,
@@ -153,7 +145,7 @@ impl Arrivals {
 
     /// Returns the place of a message of another executor.
     pub fn find(&self, source: u32, number: u32) -> Option<u32> {
-        self.announced.get(Pair(source, number))
+        self.announced.get(OpId { rank: source, number })
     }
 
     /// Notes that the first packet of a message has arrived. Returns whether the message is the next of its pair.
@@ -169,7 +161,7 @@ impl Arrivals {
             return None;
         }
         if behind == NONE {
-            self.last.remove(Pair(rank, envelope.source));
+            self.last.remove(RankPair { local: rank, peer: envelope.source });
             return None;
         }
         self.messages[behind].is_first = true;
@@ -180,7 +172,7 @@ impl Arrivals {
     pub fn remove(&mut self, place: u32, remote: bool) -> Inbound {
         let message = self.messages.remove(place);
         if remote && !message.is_in_no_table {
-            self.announced.remove(Pair(message.envelope.source, message.envelope.number));
+            self.announced.remove(message.send());
         }
         message
     }

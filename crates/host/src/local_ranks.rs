@@ -2,6 +2,11 @@
 
 use std::sync::Arc;
 
+units::id! {
+    /// Rank of an executor, numbered from 0 there: node by node, and on a node in the order of ranks.
+    LocalRank(u32)
+}
+
 /// Placement of the ranks and nodes of a run, and the ranks of one executor.
 #[derive(Clone, Debug)]
 pub struct LocalRanks {
@@ -53,6 +58,11 @@ impl LocalRanks {
         &self.ranks
     }
 
+    /// Iterates over the ranks of this executor.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (LocalRank, u32)> + '_ {
+        (0..).map(LocalRank).zip(self.ranks.iter().copied())
+    }
+
     /// Returns the first local rank of each node. One more entry at the end.
     pub(crate) fn first(&self) -> &[u32] {
         &self.first
@@ -72,7 +82,7 @@ impl LocalRanks {
     /// Returns the number of ranks of its node before a rank of this executor.
     #[inline]
     pub(crate) fn place_on_node(&self, rank: u32) -> u32 {
-        self.local_rank(rank) - self.first[self.local_node(rank)]
+        self.local_rank(rank).0 - self.first[self.local_node(rank)]
     }
 
     /// Returns whether a rank belongs to this executor.
@@ -102,13 +112,13 @@ impl LocalRanks {
         }
     }
 
-    /// Returns the local number of a rank of this executor.
+    /// Returns the local rank of a rank of this executor.
     #[inline]
-    pub(crate) fn local_rank(&self, rank: u32) -> u32 {
-        match self.identity_base {
+    pub(crate) fn local_rank(&self, rank: u32) -> LocalRank {
+        LocalRank(match self.identity_base {
             Some(first) => rank - first,
             None => self.number_on_node(rank),
-        }
+        })
     }
 
     fn number_on_node(&self, rank: u32) -> u32 {

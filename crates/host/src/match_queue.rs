@@ -6,6 +6,7 @@
 //! count alike.
 
 use crate::burst::PostedBurst;
+use crate::local_ranks::LocalRank;
 use crate::match_key::MatchKey;
 use crate::order::Order;
 use crate::table::{Key, Table};
@@ -19,14 +20,14 @@ const SHORT: u32 = 8;
 /// Key of a list: a key at a local rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ListKey {
-    rank: u32,
+    rank: LocalRank,
     key: MatchKey,
 }
 
 impl Key for ListKey {
     fn words(self) -> (u64, u64) {
         let (source, tag) = self.key.words();
-        (u64::from(self.rank) << 32 | u64::from(source), tag)
+        (u64::from(self.rank.0) << 32 | u64::from(source), tag)
     }
 }
 
@@ -77,7 +78,7 @@ pub(crate) struct QueueEntry<const LISTS: usize> {
     number: u32,
     /// Burst, if the entry is one.
     burst: u32,
-    rank: u32,
+    rank: LocalRank,
     pub key: MatchKey,
     position: u32,
     /// Neighbours in the queue of its rank.
@@ -124,15 +125,20 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
 
     /// Returns the number of items in a rank's queue.
     #[inline]
-    pub fn len(&self, rank: u32) -> u32 {
-        self.ranks[rank as usize].len
+    pub fn len(&self, rank: LocalRank) -> u32 {
+        self.ranks[rank.index()].len
     }
 
     /// Searches a rank's queue for the first entry with one of the `labels`, the first of which is a message's own, or
     /// a burst with a matching receive. `meets` says whether an entry's key is one of them.
     #[inline]
-    pub fn search(&mut self, rank: u32, labels: &[MatchKey], meets: impl Fn(MatchKey) -> bool) -> Option<SearchResult> {
-        match self.ranks[rank as usize].order {
+    pub fn search(
+        &mut self,
+        rank: LocalRank,
+        labels: &[MatchKey],
+        meets: impl Fn(MatchKey) -> bool,
+    ) -> Option<SearchResult> {
+        match self.ranks[rank.index()].order {
             None => self.walk(rank, labels[0].source, meets),
             Some(_) => self.look_up(rank, labels),
         }
@@ -140,8 +146,8 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
 
     /// Searches from the front.
     #[inline]
-    fn walk(&mut self, rank: u32, source: u32, meets: impl Fn(MatchKey) -> bool) -> Option<SearchResult> {
-        let (mut place, mut depth) = (self.ranks[rank as usize].list.head, 0);
+    fn walk(&mut self, rank: LocalRank, source: u32, meets: impl Fn(MatchKey) -> bool) -> Option<SearchResult> {
+        let (mut place, mut depth) = (self.ranks[rank.index()].list.head, 0);
         while place != NONE {
             let QueueEntry { key, number, burst, link, .. } = self.entries[place as usize];
             if burst == NONE {
@@ -164,11 +170,11 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
     }
 
     /// Looks up the first entry of each key.
-    fn look_up(&self, rank: u32, labels: &[MatchKey]) -> Option<SearchResult> {
+    fn look_up(&self, rank: LocalRank, labels: &[MatchKey]) -> Option<SearchResult> {
         let first = |&key: &MatchKey| self.lists.get(ListKey { rank, key }).map(|list| list.head);
         let place = labels.iter().filter_map(first).min_by_key(|&place| self.entries[place as usize].position)?;
         let QueueEntry { position, number, .. } = self.entries[place as usize];
-        let before = self.ranks[rank as usize].order.as_ref().map_or(0, |order| order.before(position));
+        let before = self.ranks[rank.index()].order.as_ref().map_or(0, |order| order.before(position));
         Some(SearchResult { place, number, depth: before + 1 })
     }
 
@@ -186,7 +192,7 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
     #[inline]
     pub fn take(&mut self, SearchResult { place, number, .. }: SearchResult) -> Queued {
         let QueueEntry { item, rank, burst, .. } = self.entries[place as usize];
-        self.ranks[rank as usize].len -= 1;
+        self.ranks[rank.index()].len -= 1;
         if burst != NONE {
             let left = self.bursts[burst as usize].as_mut().map_or(0, |burst| {
                 burst.remove(number);
@@ -206,7 +212,7 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
     #[inline]
     fn remove(&mut self, place: u32) {
         let QueueEntry { rank, key, position, link, .. } = self.entries[place as usize];
-        let queue = &mut self.ranks[rank as usize];
+        let queue = &mut self.ranks[rank.index()];
         queue.entries -= 1;
         let is_indexed = queue.order.is_some();
         if let Some(order) = &mut queue.order {
@@ -224,8 +230,8 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
             for number in 0..self.used {
                 self.delist(place, number, ListKey { rank, key: key.wider()[number] });
             }
-            if self.ranks[rank as usize].entries == 0 {
-                self.ranks[rank as usize].order = None;
+            if self.ranks[rank.index()].entries == 0 {
+                self.ranks[rank.index()].order = None;
             }
         }
         self.free.push(place);
@@ -233,12 +239,12 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
 
     /// Appends an entry to a rank's queue.
     #[inline]
-    pub fn push(&mut self, rank: u32, key: MatchKey, Queued { item, number }: Queued) {
-        let queue = &self.ranks[rank as usize];
+    pub fn push(&mut self, rank: LocalRank, key: MatchKey, Queued { item, number }: Queued) {
+        let queue = &self.ranks[rank.index()];
         if queue.order.is_none() && queue.entries >= SHORT {
             self.index(rank);
         }
-        self.ranks[rank as usize].len += 1;
+        self.ranks[rank.index()].len += 1;
         self.append(QueueEntry {
             item,
             number,
@@ -252,8 +258,8 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
     }
 
     /// Appends a burst to a rank's queue, with the key of its first receive.
-    pub fn push_burst(&mut self, rank: u32, key: MatchKey, item: u32, burst: PostedBurst) {
-        let queue = &mut self.ranks[rank as usize];
+    pub fn push_burst(&mut self, rank: LocalRank, key: MatchKey, item: u32, burst: PostedBurst) {
+        let queue = &mut self.ranks[rank.index()];
         if queue.order.is_some() || queue.entries >= SHORT {
             for (number, source) in burst.receives() {
                 self.push(rank, MatchKey { source, ..key }, Queued { item, number });
@@ -274,10 +280,10 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
     #[inline]
     fn append(&mut self, entry: QueueEntry<LISTS>) {
         let rank = entry.rank;
-        let is_indexed = self.ranks[rank as usize].order.is_some();
+        let is_indexed = self.ranks[rank.index()].order.is_some();
         let position = if is_indexed { self.position(rank) } else { 0 };
         let place = self.free.pop().unwrap_or(self.entries.len() as u32);
-        let queue = &mut self.ranks[rank as usize];
+        let queue = &mut self.ranks[rank.index()];
         queue.entries += 1;
         let before = std::mem::replace(&mut queue.list.tail, place);
         match before {
@@ -296,9 +302,9 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
 
     /// Puts the entries of a rank into lists, each receive of a burst separately.
     #[cold]
-    fn index(&mut self, rank: u32) {
+    fn index(&mut self, rank: LocalRank) {
         let all: Vec<_> = self.of_rank(rank).collect();
-        let mut place = std::mem::replace(&mut self.ranks[rank as usize].list, EMPTY).head;
+        let mut place = std::mem::replace(&mut self.ranks[rank.index()].list, EMPTY).head;
         while place != NONE {
             let QueueEntry { link, burst, .. } = self.entries[place as usize];
             if burst != NONE {
@@ -308,14 +314,14 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
             self.free.push(place);
             place = link.behind;
         }
-        let queue = &mut self.ranks[rank as usize];
+        let queue = &mut self.ranks[rank.index()];
         (queue.entries, queue.len, queue.order) = (0, 0, Some(Box::default()));
         all.into_iter().for_each(|(key, item)| self.push(rank, key, item));
     }
 
     /// Iterates over the queue of a rank, from the front: labels and entries.
-    pub fn of_rank(&self, rank: u32) -> impl Iterator<Item = (MatchKey, Queued)> + '_ {
-        let head = Some(self.ranks[rank as usize].list.head);
+    pub fn of_rank(&self, rank: LocalRank) -> impl Iterator<Item = (MatchKey, Queued)> + '_ {
+        let head = Some(self.ranks[rank.index()].list.head);
         let place = |place: u32| Some(place).filter(|&place| place != NONE);
         let places =
             std::iter::successors(head.and_then(place), move |&at| place(self.entries[at as usize].link.behind));
@@ -330,8 +336,8 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
     }
 
     /// Returns the position of the next entry to be appended.
-    fn position(&mut self, rank: u32) -> u32 {
-        let RankQueue { order: Some(order), list, .. } = &mut self.ranks[rank as usize] else { return 0 };
+    fn position(&mut self, rank: LocalRank) -> u32 {
+        let RankQueue { order: Some(order), list, .. } = &mut self.ranks[rank.index()] else { return 0 };
         if let Some(position) = order.push() {
             return position;
         }

@@ -2,6 +2,7 @@
 //! with the first posted receive that accepts its source and tag, and a receive with the first such message.
 
 use crate::burst::{PostedBurst, Sources};
+use crate::local_ranks::LocalRank;
 use crate::match_key::MatchKey;
 use crate::match_queue::{MatchQueue, Queued, SearchResult};
 
@@ -79,7 +80,7 @@ impl Matching {
     /// Matches a message that has come to a rank. Returns the receive. `None`: the message waits, at the place that
     /// `place` returns.
     #[inline]
-    pub fn message(&mut self, rank: u32, key: MatchKey, place: impl FnOnce() -> u32) -> Option<Receive> {
+    pub fn message(&mut self, rank: LocalRank, key: MatchKey, place: impl FnOnce() -> u32) -> Option<Receive> {
         let found = match self.wildcards {
             0 => self.posted.search(rank, &[key], |receive| receive == key),
             _ => self.posted.search(rank, &key.wider(), |receive| receive.matches(key)),
@@ -97,7 +98,7 @@ impl Matching {
 
     /// Matches a receive that a rank posts. Returns the message. `None`: the receive waits.
     #[inline]
-    pub fn receive(&mut self, rank: u32, key: MatchKey, receive: Receive) -> Option<u32> {
+    pub fn receive(&mut self, rank: LocalRank, key: MatchKey, receive: Receive) -> Option<u32> {
         let message = self.match_unexpected(rank, key);
         if message.is_none() {
             self.posted.push(rank, key, receive);
@@ -111,7 +112,7 @@ impl Matching {
     /// the numbers of their receives. The other receives wait.
     pub fn receive_burst(
         &mut self,
-        rank: u32,
+        rank: LocalRank,
         key: MatchKey,
         (sources, count): (Sources, u32),
         receive: u32,
@@ -141,7 +142,7 @@ impl Matching {
     /// Posts a burst as single receives, if `PostedBurst` cannot represent it.
     fn receive_each(
         &mut self,
-        rank: u32,
+        rank: LocalRank,
         key: MatchKey,
         (sources, count): (Sources, u32),
         receive: u32,
@@ -157,14 +158,14 @@ impl Matching {
 
     /// Removes and returns the first message that a receive matches, if there is one.
     #[inline]
-    fn match_unexpected(&mut self, rank: u32, key: MatchKey) -> Option<u32> {
+    fn match_unexpected(&mut self, rank: LocalRank, key: MatchKey) -> Option<u32> {
         let found = self.find_unexpected(rank, key)?;
         Some(self.unexpected.take(found).item)
     }
 
     /// Returns the position of the first message that a receive matches, if there is one.
     #[inline]
-    fn find_unexpected(&mut self, rank: u32, key: MatchKey) -> Option<SearchResult> {
+    fn find_unexpected(&mut self, rank: LocalRank, key: MatchKey) -> Option<SearchResult> {
         if key.has_wildcard() {
             self.unexpected.use_all_lists();
         }
@@ -177,18 +178,18 @@ impl Matching {
     }
 
     /// Returns the first message that a receive would match, and leaves it in the queue.
-    pub fn probe(&mut self, rank: u32, key: MatchKey) -> Option<u32> {
+    pub fn probe(&mut self, rank: LocalRank, key: MatchKey) -> Option<u32> {
         let found = self.find_unexpected(rank, key)?;
         Some(self.unexpected.item(found))
     }
 
     #[inline]
-    fn posted_more(&mut self, rank: u32) {
+    fn posted_more(&mut self, rank: LocalRank) {
         self.searches[0].longest = self.searches[0].longest.max(self.posted.len(rank));
     }
 
     /// Iterates over the labels of a rank's posted receives, in order.
-    pub fn waiting(&self, rank: u32) -> impl Iterator<Item = MatchKey> + '_ {
+    pub fn waiting(&self, rank: LocalRank) -> impl Iterator<Item = MatchKey> + '_ {
         self.posted.of_rank(rank).map(|(key, _)| key)
     }
 }
@@ -260,24 +261,24 @@ mod tests {
                 if is_message {
                     let key = MatchKey { source: source.unwrap_or(0), tag: Some(tag.unwrap_or(0)), context };
                     for number in 1000 * number..1000 * number + count.min(20) {
-                        prop_assert_eq!(matching.message(1, key, || number), naive.match_message(key, number));
+                        prop_assert_eq!(matching.message(LocalRank(1), key, || number), naive.match_message(key, number));
                     }
                     continue;
                 }
                 let key = MatchKey { source: source.unwrap_or(ANY_SOURCE), tag, context };
                 if count == 0 {
-                    prop_assert_eq!(matching.probe(1, key), naive.probe(key));
+                    prop_assert_eq!(matching.probe(LocalRank(1), key), naive.probe(key));
                     continue;
                 }
                 if count == 1 {
                     let receive = Receive { item: number, number: 0 };
-                    prop_assert_eq!(matching.receive(1, key, receive), naive.receive(key, receive));
+                    prop_assert_eq!(matching.receive(LocalRank(1), key, receive), naive.receive(key, receive));
                     continue;
                 }
                 let stride = if source.is_some() { stride } else { 0 };
                 let sources = Sources { first: key.source, stride, ranks: RANKS };
                 let mut met = Vec::new();
-                matching.receive_burst(1, key, (sources, count), number, &mut met);
+                matching.receive_burst(LocalRank(1), key, (sources, count), number, &mut met);
                 let mut own = |own: u32| {
                     let receive = Receive { item: number, number: own };
                     let message = naive.receive(MatchKey { source: sources.of(own), tag, context }, receive)?;
@@ -293,8 +294,8 @@ mod tests {
                 prop_assert_eq!(searches.longest as usize, naive.longest[queue]);
             }
             let waiting: Vec<MatchKey> = naive.posted.iter().map(|own| own.0).collect();
-            prop_assert_eq!(matching.waiting(1).collect::<Vec<_>>(), waiting);
-            prop_assert_eq!(matching.waiting(0).count(), 0);
+            prop_assert_eq!(matching.waiting(LocalRank(1)).collect::<Vec<_>>(), waiting);
+            prop_assert_eq!(matching.waiting(LocalRank(0)).count(), 0);
         }
     }
 }

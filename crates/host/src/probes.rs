@@ -3,6 +3,7 @@
 use mpi::program::Matched;
 
 use crate::event::OpId;
+use crate::local_ranks::LocalRank;
 use crate::match_key::MatchKey;
 use crate::slab::Slab;
 
@@ -14,7 +15,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Probing {
     pub op: OpId,
     /// Local rank.
-    pub rank: u32,
+    pub rank: LocalRank,
     /// Identifier of the probe in its program.
     pub id: u32,
     pub key: MatchKey,
@@ -26,7 +27,7 @@ pub(crate) struct Probing {
 
 impl Probing {
     /// Creates a probe that has found nothing yet.
-    pub fn new(op: OpId, (rank, id): (u32, u32), key: MatchKey) -> Self {
+    pub fn new(op: OpId, (rank, id): (LocalRank, u32), key: MatchKey) -> Self {
         Self { op, rank, id, key, found: None, behind: NONE }
     }
 }
@@ -59,28 +60,28 @@ impl Probes {
         self.first.resize(ranks, NONE);
         self.waiting += 1;
         let (place, mut last) = (self.all.insert(probing), NONE);
-        let mut next = self.first[probing.rank as usize];
+        let mut next = self.first[probing.rank.index()];
         while next != NONE {
             (last, next) = (next, self.all[next].behind);
         }
         match last {
-            NONE => self.first[probing.rank as usize] = place,
+            NONE => self.first[probing.rank.index()] = place,
             last => self.all[last].behind = place,
         }
     }
 
     /// Removes from the list and returns the first waiting probe of a rank that a message matches.
     #[inline]
-    pub fn next_for(&mut self, rank: u32, message: MatchKey) -> Option<u32> {
+    pub fn next_for(&mut self, rank: LocalRank, message: MatchKey) -> Option<u32> {
         if self.waiting == 0 {
             return None;
         }
-        let (mut before, mut place) = (NONE, self.first[rank as usize]);
+        let (mut before, mut place) = (NONE, self.first[rank.index()]);
         while place != NONE {
             let Probing { key, behind, .. } = self.all[place];
             if key.matches(message) {
                 match before {
-                    NONE => self.first[rank as usize] = behind,
+                    NONE => self.first[rank.index()] = behind,
                     before => self.all[before].behind = behind,
                 }
                 self.waiting -= 1;

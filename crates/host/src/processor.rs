@@ -20,6 +20,7 @@ use mpi::program::Op;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::local_ranks::LocalRank;
 use crate::noise::NoiseParams;
 
 /// When the progress engine of a rank runs.
@@ -195,12 +196,12 @@ impl Processors {
 
     /// Returns the time at which work of a rank's processor ends that begins at `begin`.
     #[inline]
-    fn end(&mut self, rank: u32, begin: u64, work: u64) -> u64 {
-        let Some(own) = self.own.get(rank as usize) else { return begin.saturating_add(work) };
+    fn end(&mut self, rank: LocalRank, begin: u64, work: u64) -> u64 {
+        let Some(own) = self.own.get(rank.index()) else { return begin.saturating_add(work) };
         match self.params.noise {
             Some(noise) if own.node.noisy => {
                 let end = noise.end(own.noise, begin, work);
-                self.all[rank as usize].busy.noise += end - begin - work;
+                self.all[rank.index()].busy.noise += end - begin - work;
                 end
             }
             _ => begin.saturating_add(work),
@@ -209,8 +210,8 @@ impl Processors {
 
     /// Returns the time that a calculation takes a rank's processor.
     #[inline]
-    pub fn scaled(&self, rank: u32, time: u64) -> u64 {
-        match self.own.get(rank as usize) {
+    pub fn scaled(&self, rank: LocalRank, time: u64) -> u64 {
+        match self.own.get(rank.index()) {
             Some(own) if own.node.speed != 1.0 => libm::round(time as f64 / own.node.speed) as u64,
             _ => time,
         }
@@ -218,8 +219,8 @@ impl Processors {
 
     /// Returns whether deferred progress tasks of a rank may take place now.
     #[inline]
-    pub fn has_pending_progress(&self, rank: u32) -> bool {
-        let own = &self.all[rank as usize];
+    pub fn has_pending_progress(&self, rank: LocalRank) -> bool {
+        let own = &self.all[rank.index()];
         !own.computing && !own.pending_progress.is_empty()
     }
 
@@ -236,48 +237,48 @@ impl Processors {
 
     /// Returns whether a ready operation has to wait until the processor has done the work before it.
     #[inline]
-    pub fn must_postpone(&self, rank: u32) -> bool {
+    pub fn must_postpone(&self, rank: LocalRank) -> bool {
         let postpones = |own: &Processor| own.computing || !own.postponed.is_empty();
-        self.params.host_driven && postpones(&self.all[rank as usize])
+        self.params.host_driven && postpones(&self.all[rank.index()])
     }
 
     /// Lets an operation wait.
-    pub fn postpone(&mut self, rank: u32, op: Op) {
-        self.all[rank as usize].postponed.push_back(op);
+    pub fn postpone(&mut self, rank: LocalRank, op: Op) {
+        self.all[rank.index()].postponed.push_back(op);
     }
 
     /// Returns whether a progress task has to wait until the rank is inside the library.
     #[inline]
-    pub fn must_defer_progress(&self, rank: u32) -> bool {
-        self.params.progress == ProgressMode::Calls && self.all[rank as usize].computing
+    pub fn must_defer_progress(&self, rank: LocalRank) -> bool {
+        self.params.progress == ProgressMode::Calls && self.all[rank.index()].computing
     }
 
     /// Lets a progress task wait.
-    pub fn defer_progress(&mut self, rank: u32, task: ProgressTask) {
-        self.all[rank as usize].pending_progress.push_back(task);
+    pub fn defer_progress(&mut self, rank: LocalRank, task: ProgressTask) {
+        self.all[rank.index()].pending_progress.push_back(task);
     }
 
     /// Removes and returns the next postponed operation, if the processor does not compute.
-    pub fn next_postponed(&mut self, rank: u32) -> Option<Op> {
-        let own = &mut self.all[rank as usize];
+    pub fn next_postponed(&mut self, rank: LocalRank) -> Option<Op> {
+        let own = &mut self.all[rank.index()];
         if own.computing { None } else { own.postponed.pop_front() }
     }
 
     /// Removes and returns the next deferred progress task, if the processor does not compute.
     #[inline]
-    pub fn next_pending_progress(&mut self, rank: u32) -> Option<ProgressTask> {
-        let own = &mut self.all[rank as usize];
+    pub fn next_pending_progress(&mut self, rank: LocalRank) -> Option<ProgressTask> {
+        let own = &mut self.all[rank.index()];
         if own.computing { None } else { own.pending_progress.pop_front() }
     }
 
     /// Accepts a calculation. Returns the time at which it ends.
-    pub fn calculate(&mut self, rank: u32, now: u64, time: u64) -> u64 {
+    pub fn calculate(&mut self, rank: LocalRank, now: u64, time: u64) -> u64 {
         let time = self.scaled(rank, time);
-        let Processor { library_until, computes_until, .. } = self.all[rank as usize];
+        let Processor { library_until, computes_until, .. } = self.all[rank.index()];
         let free_at = if self.params.host_driven { library_until } else { computes_until };
         let end = self.end(rank, free_at.max(now), time);
         self.accepted = Accepted { begin: free_at.max(now), work: time, beside: false };
-        let own = &mut self.all[rank as usize];
+        let own = &mut self.all[rank.index()];
         own.busy.computing = own.busy.computing.saturating_add(time);
         own.computes_until = end;
         own.computing = self.params.host_driven && end > now;
@@ -286,8 +287,8 @@ impl Processors {
 
     /// Handles the expected end of a calculation. Returns the new end if it has moved since; otherwise the calculation
     /// has ended.
-    pub fn calculated(&mut self, rank: u32, now: u64) -> Option<u64> {
-        let own = &mut self.all[rank as usize];
+    pub fn calculated(&mut self, rank: LocalRank, now: u64) -> Option<u64> {
+        let own = &mut self.all[rank.index()];
         if own.computing && own.computes_until > now {
             return Some(own.computes_until);
         }
@@ -297,7 +298,7 @@ impl Processors {
 
     /// Accepts the work of a rank's call. Returns the time at which it ends.
     #[inline]
-    pub fn call(&mut self, rank: u32, now: u64, work: u64) -> u64 {
+    pub fn call(&mut self, rank: LocalRank, now: u64, work: u64) -> u64 {
         if !self.params.host_driven {
             return self.latency(now, work);
         }
@@ -318,52 +319,52 @@ impl Processors {
 
     /// Accepts library work on the processor, after all work accepted before. Returns the time at which it ends.
     #[inline]
-    fn work(&mut self, rank: u32, now: u64, work: u64) -> u64 {
-        let begin = self.all[rank as usize].library_until.max(now);
+    fn work(&mut self, rank: LocalRank, now: u64, work: u64) -> u64 {
+        let begin = self.all[rank.index()].library_until.max(now);
         let end = self.end(rank, begin, work);
         self.accepted = Accepted { begin, work, beside: false };
-        let own = &mut self.all[rank as usize];
+        let own = &mut self.all[rank.index()];
         own.busy.library += work;
         own.library_until = end;
         end
     }
 
     /// Returns the time at which the accepted library work of a rank's processor ends.
-    pub fn returns(&self, rank: u32, now: u64) -> u64 {
-        if self.params.host_driven { self.all[rank as usize].library_until.max(now) } else { now }
+    pub fn returns(&self, rank: LocalRank, now: u64) -> u64 {
+        if self.params.host_driven { self.all[rank.index()].library_until.max(now) } else { now }
     }
 
     /// Accepts the work of a progress task that is not deferred. Returns the time at which it ends.
     #[inline]
-    pub fn progress(&mut self, rank: u32, now: u64, work: u64) -> u64 {
+    pub fn progress(&mut self, rank: LocalRank, now: u64, work: u64) -> u64 {
         if !self.params.host_driven {
             return self.latency(now, work);
         }
         match self.params.progress {
             ProgressMode::Independent => {
-                let end = self.latency(self.all[rank as usize].beside_until.max(now), work);
-                self.all[rank as usize].beside_until = end;
+                let end = self.latency(self.all[rank.index()].beside_until.max(now), work);
+                self.all[rank.index()].beside_until = end;
                 end
             }
-            ProgressMode::Interrupt if self.all[rank as usize].computing => self.interrupt(rank, now, work),
+            ProgressMode::Interrupt if self.all[rank.index()].computing => self.interrupt(rank, now, work),
             ProgressMode::Calls | ProgressMode::Interrupt => self.call(rank, now, work),
         }
     }
 
     /// Returns the busy times of a rank's processor.
-    pub fn busy(&self, rank: u32) -> BusyTimes {
-        self.all[rank as usize].busy
+    pub fn busy(&self, rank: LocalRank) -> BusyTimes {
+        self.all[rank.index()].busy
     }
 
     /// Accepts library work while a calculation is in progress or accepted. Returns the time at which the work ends.
     /// Work that directly follows other library work needs no interrupt.
-    fn interrupt(&mut self, rank: u32, now: u64, work: u64) -> u64 {
-        let follows = self.all[rank as usize].library_until >= now;
+    fn interrupt(&mut self, rank: LocalRank, now: u64, work: u64) -> u64 {
+        let follows = self.all[rank.index()].library_until >= now;
         let taken = if follows { work } else { work.saturating_add(self.params.interrupt_cost) };
         let end = self.work(rank, now, taken);
         // The calculation is delayed by the work; the noise in the delay is added too.
-        let computes_until = self.end(rank, self.all[rank as usize].computes_until, taken);
-        self.all[rank as usize].computes_until = computes_until;
+        let computes_until = self.end(rank, self.all[rank.index()].computes_until, taken);
+        self.all[rank.index()].computes_until = computes_until;
         end
     }
 }

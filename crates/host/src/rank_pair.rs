@@ -1,18 +1,19 @@
 //! Pairs of ranks that exchange messages.
 
+use crate::local_ranks::LocalRank;
 use crate::table::Key;
 
-/// Local rank and another rank that it sends to.
+/// Local rank and another rank, which sends to it or receives from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RankPair {
-    /// Local rank, by its local number.
-    pub local: u32,
+    /// Local rank.
+    pub local: LocalRank,
     /// Other rank, by its number in the job.
     pub peer: u32,
 }
 
 impl Key for RankPair {
     fn words(self) -> (u64, u64) {
-        (u64::from(self.local), u64::from(self.peer))
+        (u64::from(self.local.0), u64::from(self.peer))
     }
 }

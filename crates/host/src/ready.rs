@@ -2,12 +2,14 @@
 
 use mpi::program::Op;
 
+use crate::local_ranks::LocalRank;
+
 /// Operations that have been issued and have not started. Programs write them directly to this list.
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     ops: Vec<Op>,
     /// By operation, its local rank.
-    ranks: Vec<u32>,
+    ranks: Vec<LocalRank>,
 }
 
 impl Ready {
@@ -19,7 +21,7 @@ impl Ready {
 
     /// Assigns the operations added since the last call to a local rank. Returns their number, counting all of a burst.
     #[inline]
-    pub fn assign(&mut self, rank: u32) -> u64 {
+    pub fn assign(&mut self, rank: LocalRank) -> u64 {
         let mut count = 0;
         for op in &self.ops[self.ranks.len()..] {
             count += u64::from(op.count);
@@ -44,7 +46,7 @@ impl Ready {
 
     /// Iterates over the operations in order, with their local ranks.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &Op)> {
+    pub fn iter(&self) -> impl Iterator<Item = (LocalRank, &Op)> {
         self.ranks.iter().copied().zip(&self.ops)
     }
 
@@ -68,12 +70,15 @@ mod tests {
         let mut ready = Ready::default();
         let op = |id, count| Op { count, ..Op::one(id, Action::Poll) };
         ready.issue().extend([op(0, 1), op(1, 3)]);
-        assert_eq!(ready.assign(7), 4);
-        assert_eq!(ready.assign(5), 0);
+        assert_eq!(ready.assign(LocalRank(7)), 4);
+        assert_eq!(ready.assign(LocalRank(5)), 0);
         ready.issue().push(op(2, 2));
         assert_eq!(ready.replace(|op| (0..op.count).map(move |_| Op::one(op.id, op.action))), 2);
-        assert_eq!(ready.assign(8), 2);
-        assert_eq!(ready.iter().map(|(rank, op)| (rank, op.id)).collect::<Vec<_>>(), [(7, 0), (7, 1), (8, 2), (8, 2)]);
+        assert_eq!(ready.assign(LocalRank(8)), 2);
+        assert_eq!(
+            ready.iter().map(|(rank, op)| (rank.0, op.id)).collect::<Vec<_>>(),
+            [(7, 0), (7, 1), (8, 2), (8, 2)]
+        );
         ready.clear();
         assert!(ready.is_empty());
     }

@@ -9,6 +9,7 @@ use mpi::program::Context;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::local_ranks::LocalRank;
 use crate::recent::Recent;
 
 /// Messages of a rank that share a buffer.
@@ -103,17 +104,17 @@ impl Registrations {
 
     /// Registers the memory of `bytes` bytes that a local rank sends or receives. Returns the time in picoseconds. 0:
     /// the memory is registered already.
-    pub fn register(&mut self, rank: u32, of: BufferUse, bytes: u64) -> u64 {
+    pub fn register(&mut self, rank: LocalRank, of: BufferUse, bytes: u64) -> u64 {
         let RegistrationParams { time, per_page, page, buffers, ends, .. } = self.params;
         if page == 0 || (ends == RegisteredEnds::Receiver && !of.receives) {
             return 0;
         }
         let key = of.key(buffers);
         let pages = bytes.div_ceil(page);
-        match self.cache.use_key(rank as usize, key, pages) {
+        match self.cache.use_key(rank.index(), key, pages) {
             Some(known) if known >= pages => {
                 // The buffer stays registered in its whole length.
-                self.cache.use_key(rank as usize, key, known);
+                self.cache.use_key(rank.index(), key, known);
                 self.spared += 1;
                 0
             }

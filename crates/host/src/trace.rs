@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use crate::event::OpId;
+use crate::local_ranks::LocalRank;
 
 /// Operation: its rank, and the number of operations that the rank had started before it. A message is identified by
 /// its send.
@@ -191,14 +192,14 @@ impl Trace {
     }
 
     /// Records the start of the next operation, of a local rank.
-    pub(crate) fn started(&mut self, rank: u32, now: u64, kind: Kind) {
+    pub(crate) fn started(&mut self, rank: LocalRank, now: u64, kind: Kind) {
         let cause = self.causes.pop_front().unwrap_or(NO_OP);
         self.count += 1;
         if self.count > MOST_TRACED {
             return self.cut();
         }
         let op = TracedOp { kind, cause, started: now, ended: u64::MAX, peer: NO_OP, sent_by: NO_OP, bytes: 0 };
-        self.ops[rank as usize].push(op);
+        self.ops[rank.index()].push(op);
     }
 
     /// Discards the records and stops recording, to bound the memory.
@@ -209,33 +210,33 @@ impl Trace {
     }
 
     /// Returns an operation of a local rank, if it is recorded.
-    fn op(&mut self, rank: u32, number: u32) -> Option<&mut TracedOp> {
-        self.ops[rank as usize].get_mut(number as usize)
+    fn op(&mut self, rank: LocalRank, number: u32) -> Option<&mut TracedOp> {
+        self.ops[rank.index()].get_mut(number as usize)
     }
 
     /// Records the destination and the size of a send.
-    pub(crate) fn sends(&mut self, rank: u32, number: u32, (to, bytes): (u32, u64)) {
+    pub(crate) fn sends(&mut self, rank: LocalRank, number: u32, (to, bytes): (u32, u64)) {
         if let Some(op) = self.op(rank, number) {
             (op.peer, op.bytes) = (to, bytes);
         }
     }
 
     /// Records the group and the first segment of an operation in the switches.
-    pub(crate) fn in_group(&mut self, rank: u32, number: u32, (group, first): (u32, u32)) {
+    pub(crate) fn in_group(&mut self, rank: LocalRank, number: u32, (group, first): (u32, u32)) {
         if let Some(op) = self.op(rank, number) {
             (op.peer, op.sent_by) = (group, first);
         }
     }
 
     /// Records the message that a receive has matched.
-    pub(crate) fn met(&mut self, rank: u32, number: u32, message: OpId) {
+    pub(crate) fn met(&mut self, rank: LocalRank, number: u32, message: OpId) {
         if let Some(op) = self.op(rank, number) {
             (op.peer, op.sent_by) = (message.rank, message.number);
         }
     }
 
     /// Records the end of an operation.
-    pub(crate) fn ended(&mut self, rank: u32, number: u32, now: u64) {
+    pub(crate) fn ended(&mut self, rank: LocalRank, number: u32, now: u64) {
         self.ended = number;
         if let Some(op) = self.op(rank, number) {
             op.ended = now;
@@ -243,32 +244,32 @@ impl Trace {
     }
 
     /// Notes that the next operation, of a local rank, is postponed.
-    pub(crate) fn postponed(&mut self, rank: u32) {
+    pub(crate) fn postponed(&mut self, rank: LocalRank) {
         let cause = self.causes.pop_front().unwrap_or(NO_OP);
-        self.postponed[rank as usize].push_back(cause);
+        self.postponed[rank.index()].push_back(cause);
     }
 
     /// Notes that the longest postponed operation of a rank is the next to start.
-    pub(crate) fn resumed(&mut self, rank: u32) {
-        if let Some(cause) = self.postponed[rank as usize].pop_front() {
+    pub(crate) fn resumed(&mut self, rank: LocalRank) {
+        if let Some(cause) = self.postponed[rank.index()].pop_front() {
             self.causes.push_front(cause);
         }
     }
 
     /// Records work of the processor of a local rank.
-    pub(crate) fn work(&mut self, number: u32, work: TracedWork) {
+    pub(crate) fn work(&mut self, rank: LocalRank, work: TracedWork) {
         if self.is_cut {
             return;
         }
         if work.purpose == Purpose::Calc && !work.beside {
-            self.last_calc[number as usize] = self.work.len() as u32;
+            self.last_calc[rank.index()] = self.work.len() as u32;
         }
         self.work.push(work);
     }
 
     /// Extends the last calculation of a local rank to a later end.
-    pub(crate) fn calc_until(&mut self, number: u32, end: u64) {
-        if let Some(work) = self.work.get_mut(self.last_calc[number as usize] as usize) {
+    pub(crate) fn calc_until(&mut self, rank: LocalRank, end: u64) {
+        if let Some(work) = self.work.get_mut(self.last_calc[rank.index()] as usize) {
             work.end = end;
         }
     }

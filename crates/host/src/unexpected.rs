@@ -4,6 +4,8 @@
 //! An eager message takes memory for all of its bytes from the arrival of its first packet until a receive matches it.
 //! A rendezvous message takes none: only its request has come.
 
+use crate::local_ranks::LocalRank;
+
 /// Bytes of unexpected messages, by rank.
 #[derive(Clone, Debug)]
 pub(crate) struct UnexpectedBytes {
@@ -19,16 +21,16 @@ impl UnexpectedBytes {
 
     /// Counts an unexpected message of `bytes` bytes that a local rank holds.
     #[inline]
-    pub fn hold(&mut self, rank: u32, bytes: u64) {
-        let held = &mut self.held[rank as usize];
+    pub fn hold(&mut self, rank: LocalRank, bytes: u64) {
+        let held = &mut self.held[rank.index()];
         *held = held.saturating_add(bytes);
         self.most = self.most.max(*held);
     }
 
     /// Removes an unexpected message that a receive has matched.
     #[inline]
-    pub fn take(&mut self, rank: u32, bytes: u64) {
-        let held = &mut self.held[rank as usize];
+    pub fn take(&mut self, rank: LocalRank, bytes: u64) {
+        let held = &mut self.held[rank.index()];
         *held = held.saturating_sub(bytes);
     }
 

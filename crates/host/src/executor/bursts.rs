@@ -6,6 +6,7 @@ use super::{Executor, PendingRecv, PendingSend};
 use crate::burst::Sources;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
+use crate::local_ranks::LocalRank;
 use crate::match_key::MatchKey;
 use crate::matching::{BurstMatch, Receive};
 use crate::processor::{Occasion, WorkStart};
@@ -51,7 +52,7 @@ impl Executor {
         &mut self,
         key: MatchKey,
         receive: Receive,
-        (rank, id): (u32, OpId),
+        (rank, id): (LocalRank, OpId),
         now: u64,
         around: &mut impl HostContext,
     ) {

@@ -14,6 +14,7 @@ use super::{Executor, PendingSend};
 use crate::context::{ForwardingParams, HostContext};
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
+use crate::local_ranks::LocalRank;
 use crate::processor::{ProgressTask, WorkStart};
 use crate::trace::Purpose;
 
@@ -22,7 +23,7 @@ use crate::trace::Purpose;
 pub(super) struct Notified {
     pub op: OpId,
     /// Local rank.
-    rank: u32,
+    rank: LocalRank,
     /// Identifier of the step in its program.
     id: u32,
 }
@@ -77,7 +78,7 @@ impl Executor {
 
     /// Accepts work of the interface's processor for an operation of a local rank, from time `from` on. Returns the
     /// time at which it ends.
-    pub(super) fn nic_work(&mut self, rank: u32, what: (OpId, Purpose), from: u64, time: u64) -> u64 {
+    pub(super) fn nic_work(&mut self, rank: LocalRank, what: (OpId, Purpose), from: u64, time: u64) -> u64 {
         let source = self.source_of(self.rank(rank), 0);
         let end = self.nics.parts.work(source, from, time);
         self.trace_latency(rank, what, (end - time, end));
@@ -87,7 +88,7 @@ impl Executor {
     /// Starts a step of an operation on the interface of a local rank.
     pub(super) fn start_on_nic(
         &mut self,
-        rank: u32,
+        rank: LocalRank,
         (op, id): (OpId, u32),
         step: NicStep,
         now: u64,

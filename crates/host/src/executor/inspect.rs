@@ -5,6 +5,7 @@ use mpi::program::Interval;
 use super::{Executor, MessageNotes, PendingSend, Rank};
 use crate::connections::ConnectionCounts;
 use crate::credits::Credits;
+use crate::local_ranks::LocalRank;
 use crate::match_key::{ANY_SOURCE, MatchKey};
 use crate::matching::Searches;
 use crate::probes::Probing;
@@ -45,7 +46,7 @@ impl Executor {
     /// Iterates over the ranks of this executor with the busy times of their processors. Library work counts only if it
     /// occupies processors.
     pub fn busy(&self) -> impl Iterator<Item = (u32, BusyTimes)> + '_ {
-        (0..).zip(self.placed.ranks()).map(|(number, &rank)| (rank, self.processors.busy(number)))
+        self.placed.iter().map(|(local, rank)| (rank, self.processors.busy(local)))
     }
 
     /// Iterates over the ranks of this executor with the intervals that they have measured.
@@ -133,18 +134,18 @@ impl Executor {
 
     /// Returns the waiting ranks of this executor with the events that they wait for, in ascending order.
     pub fn waits(&self) -> Vec<(u32, Wait)> {
-        let of = |(number, &rank): (u32, &u32)| {
+        let of = |(local, rank): (LocalRank, u32)| {
             let wait = |MatchKey { source, tag, context }| Wait::Message {
                 from: (source != ANY_SOURCE).then_some(source),
                 tag,
                 context,
             };
-            self.matching.waiting(number).map(move |key| (rank, wait(key)))
+            self.matching.waiting(local).map(move |key| (rank, wait(key)))
         };
         let probes = self.probes.waiting().map(|&Probing { op, key: MatchKey { source, tag, context }, .. }| {
             (op.rank, Wait::Probe { from: (source != ANY_SOURCE).then_some(source), tag, context })
         });
-        let receives = (0..).zip(self.placed.ranks()).flat_map(of);
+        let receives = self.placed.iter().flat_map(of);
         let sends = self.sends.iter().filter_map(
             |&PendingSend { op, to, tag, context, rendezvous, waiting_for_credit, .. }| match () {
                 () if waiting_for_credit => Some((op.rank, Wait::Credit { to, tag, context })),

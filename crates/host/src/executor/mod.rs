@@ -52,7 +52,7 @@ use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
 use crate::flow::{Part, part_of};
 use crate::inbound::{Arrivals, Envelope};
-use crate::local_ranks::LocalRanks;
+use crate::local_ranks::{LocalRank, LocalRanks};
 use crate::matching::{BurstMatch, Matching};
 use crate::memory::Memories;
 use crate::nic::{Interfaces, OtherWork, Rooms};
@@ -74,8 +74,7 @@ use crate::ways::{FoundWays, Ways};
 #[derive(Clone, Copy, Debug)]
 struct PendingSend {
     op: OpId,
-    /// Local rank.
-    rank: u32,
+    rank: LocalRank,
     /// Identifier of the send in its program.
     id: u32,
     to: u32,
@@ -103,7 +102,7 @@ struct PendingSend {
 struct PendingRecv {
     /// Operation. For a burst: the first one.
     op: OpId,
-    rank: u32,
+    rank: LocalRank,
     id: u32,
     bytes: u64,
     /// Number of receives that have not ended.
@@ -116,7 +115,7 @@ impl PendingSend {
     /// Creates a send without bytes in the communicator of all ranks, to rank `to` under `tag`. `id` identifies it in
     /// its program.
     #[inline]
-    fn new(op: OpId, (rank, id): (u32, u32), (to, tag): (u32, u32)) -> Self {
+    fn new(op: OpId, (rank, id): (LocalRank, u32), (to, tag): (u32, u32)) -> Self {
         let (placed, rendezvous, read_complete, waiting_for_credit) = (NONE, false, false, false);
         let context = Context::WORLD;
         Self {
@@ -366,8 +365,8 @@ impl Executor {
         let now = self.come_to(tick);
         self.progress.is_busy = false;
         self.compact.are_possible = self.has_compact();
-        for rank in 0..self.programs.len() as u32 {
-            let begun = self.programs[rank as usize].begin(now, self.ready.issue());
+        for rank in (0..self.programs.len() as u32).map(LocalRank) {
+            let begun = self.programs[rank.index()].begin(now, self.ready.issue());
             self.take_issued(rank, begun);
             self.start_ready(now, around);
         }
@@ -471,9 +470,9 @@ impl Executor {
         self.placed.number_of[node as usize] as usize * self.nics.rails.count() as usize + rail as usize
     }
 
-    /// Returns the rank with a local number.
-    fn rank(&self, number: u32) -> u32 {
-        self.placed.ranks()[number as usize]
+    /// Returns the number of a local rank among all ranks.
+    fn rank(&self, rank: LocalRank) -> u32 {
+        self.placed.ranks()[rank.index()]
     }
 
     /// Keeps an error: the first one of the lowest rank.

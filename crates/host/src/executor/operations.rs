@@ -5,6 +5,7 @@ use mpi::program::{Action, Ended, Matched, Notify, Op, ProgramError};
 use super::{Executor, PendingRecv, PendingSend};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
+use crate::local_ranks::LocalRank;
 use crate::match_key::{ANY_SOURCE, MatchKey};
 use crate::report::HostError;
 use crate::trace::Purpose;
@@ -12,11 +13,11 @@ use crate::trace::Purpose;
 impl Executor {
     /// Takes the operations that the program of a local rank has issued.
     #[inline]
-    pub(super) fn take_issued(&mut self, rank: u32, issued: Result<Notify, ProgramError>) {
+    pub(super) fn take_issued(&mut self, rank: LocalRank, issued: Result<Notify, ProgramError>) {
         if self.records.trace.is_some() {
             self.trace_issued();
         }
-        let own = &mut self.ranks[rank as usize];
+        let own = &mut self.ranks[rank.index()];
         own.open += self.ready.assign(rank);
         if own.open == 0 {
             self.progress.open -= 1;
@@ -57,7 +58,7 @@ impl Executor {
     }
 
     /// Starts an operation of a local rank.
-    pub(super) fn start(&mut self, rank: u32, op: &Op, now: u64, around: &mut impl HostContext) {
+    pub(super) fn start(&mut self, rank: LocalRank, op: &Op, now: u64, around: &mut impl HostContext) {
         if op.count > 1 && (self.processors.has_pending_progress(rank) || self.records.trace.is_some()) {
             // The first call of a burst lets the library run deferred progress tasks. Traced operations are recorded
             // separately.
@@ -65,8 +66,8 @@ impl Executor {
             self.start(rank, &first, now, around);
             return self.start(rank, &rest, now, around);
         }
-        let state = &mut self.ranks[rank as usize];
-        let id = OpId { rank: self.placed.ranks()[rank as usize], number: state.started };
+        let state = &mut self.ranks[rank.index()];
+        let id = OpId { rank: self.placed.ranks()[rank.index()], number: state.started };
         state.started = state.started.wrapping_add(op.count);
         self.trace_started(rank, id.number, &op.action, now);
         self.progress.local += u64::from(!op.action.communicates());
@@ -139,9 +140,9 @@ impl Executor {
 
     /// Ends an operation of a local rank: its number, and its identifier in its program.
     #[inline]
-    pub(super) fn end(&mut self, rank: u32, (number, id): (u32, u32), now: u64, matched: Option<Matched>) {
+    pub(super) fn end(&mut self, rank: LocalRank, (number, id): (u32, u32), now: u64, matched: Option<Matched>) {
         self.trace_ended(rank, number, now);
-        let state = &mut self.ranks[rank as usize];
+        let state = &mut self.ranks[rank.index()];
         state.open -= 1;
         state.ended_at = now;
         self.progress.ended += 1;
@@ -155,8 +156,8 @@ impl Executor {
 
     /// Notifies the program of a local rank of ended operations, and takes the operations that it issues.
     #[inline(never)]
-    fn notify(&mut self, rank: u32, ended: &Ended) {
-        let issued = self.programs[rank as usize].ended(ended, self.ready.issue());
+    fn notify(&mut self, rank: LocalRank, ended: &Ended) {
+        let issued = self.programs[rank.index()].ended(ended, self.ready.issue());
         self.take_issued(rank, issued);
     }
 }

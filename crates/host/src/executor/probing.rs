@@ -11,6 +11,7 @@ use super::Executor;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
+use crate::local_ranks::LocalRank;
 use crate::match_key::{ANY_SOURCE, MatchKey};
 use crate::probes::Probing;
 use crate::processor::{Occasion, WorkStart};
@@ -20,7 +21,7 @@ impl Executor {
     /// Starts a probe of a local rank.
     pub(super) fn probe(
         &mut self,
-        rank: u32,
+        rank: LocalRank,
         (op, id): (OpId, u32),
         action: Action,
         now: u64,
@@ -49,7 +50,7 @@ impl Executor {
 
     /// Accepts the work of a polling call of a local rank. Returns the time at which it ends.
     #[inline]
-    pub(super) fn poll_work(&mut self, rank: u32, op: OpId, now: u64) -> u64 {
+    pub(super) fn poll_work(&mut self, rank: LocalRank, op: OpId, now: u64) -> u64 {
         match self.interface.poll_overhead {
             0 => now,
             work => self.call_work(rank, (op, Purpose::Poll), now, work),

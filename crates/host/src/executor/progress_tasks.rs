@@ -5,6 +5,7 @@ use super::{Executor, PendingSend};
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
+use crate::local_ranks::LocalRank;
 use crate::processor::{Occasion, ProgressTask, WorkStart};
 use crate::registration::BufferUse;
 use crate::trace::Purpose;
@@ -15,7 +16,7 @@ impl Executor {
     #[inline]
     pub(super) fn enter_progress(
         &mut self,
-        rank: u32,
+        rank: LocalRank,
         task: ProgressTask,
         start: WorkStart,
         around: &mut impl HostContext,
@@ -31,7 +32,13 @@ impl Executor {
         self.run_progress_task(rank, task, start, around);
     }
 
-    fn run_progress_task(&mut self, rank: u32, task: ProgressTask, start: WorkStart, around: &mut impl HostContext) {
+    fn run_progress_task(
+        &mut self,
+        rank: LocalRank,
+        task: ProgressTask,
+        start: WorkStart,
+        around: &mut impl HostContext,
+    ) {
         let WorkStart { from, now } = start;
         match task {
             ProgressTask::Admit(message) => self.admit(message, now, around),
@@ -85,7 +92,7 @@ impl Executor {
     }
 
     /// Returns the time at which the request of a message that was matched at `from` has been answered.
-    fn answering(&mut self, rank: u32, message: u32, from: u64) -> u64 {
+    fn answering(&mut self, rank: LocalRank, message: u32, from: u64) -> u64 {
         let Inbound { envelope, ready_at, .. } = self.arrivals[message];
         let what = (self.arrivals[message].send(), Purpose::Answer);
         let Envelope { source, tag, context, bytes, .. } = envelope;
@@ -107,19 +114,19 @@ impl Executor {
 
     /// Returns the registration time of a rendezvous message. 0 if it uses the protocol only for lack of a credit: its
     /// data are copied.
-    fn registration_of(&mut self, rank: u32, buffer: BufferUse, bytes: u64) -> u64 {
+    fn registration_of(&mut self, rank: LocalRank, buffer: BufferUse, bytes: u64) -> u64 {
         if self.waits_for_receiver(bytes) { self.nics.registrations.register(rank, buffer, bytes) } else { 0 }
     }
 
     /// Returns the time at which the copy of a message within a node begins that was matched at `from`.
-    fn copying(&mut self, rank: u32, message: u32, from: u64) -> u64 {
+    fn copying(&mut self, rank: LocalRank, message: u32, from: u64) -> u64 {
         let alone = self.alone(self.arrivals[message].envelope.bytes);
         let op = self.receive_of(message);
         self.reaction_work(rank, (op, Purpose::Copy), from, alone).saturating_sub(alone).max(from)
     }
 
     /// Returns the time at which the data of a send are handed over whose request was answered at `from`.
-    fn sending_data(&mut self, rank: u32, send: u32, from: u64) -> u64 {
+    fn sending_data(&mut self, rank: LocalRank, send: u32, from: u64) -> u64 {
         let PendingSend { op, bytes, .. } = self.sends[send];
         if let Some(own) = self.forwards_send(send) {
             return self.nic_work(rank, (op, Purpose::Data), from, own.receive + own.send);
@@ -138,7 +145,7 @@ impl Executor {
 
     /// Charges a search of a rank's queue. Returns the time at which it ends.
     #[inline]
-    pub(super) fn search(&mut self, rank: u32, now: u64, what: (OpId, Occasion)) -> u64 {
+    pub(super) fn search(&mut self, rank: LocalRank, now: u64, what: (OpId, Occasion)) -> u64 {
         match self.interface.matching.per_entry {
             0 => now,
             per_entry => self.search_for(rank, now, what, per_entry.saturating_mul(u64::from(self.matching.looked_at))),
@@ -146,7 +153,7 @@ impl Executor {
     }
 
     /// `search` for a search that takes `time`.
-    fn search_for(&mut self, rank: u32, now: u64, (op, occasion): (OpId, Occasion), time: u64) -> u64 {
+    fn search_for(&mut self, rank: LocalRank, now: u64, (op, occasion): (OpId, Occasion), time: u64) -> u64 {
         match (time, self.interface.matching.on_nic) {
             (0, _) => now,
             (_, true) => {
@@ -159,7 +166,7 @@ impl Executor {
 
     /// Runs the deferred progress tasks of a rank that is inside the library.
     #[inline]
-    pub(super) fn run_pending_progress(&mut self, rank: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn run_pending_progress(&mut self, rank: LocalRank, now: u64, around: &mut impl HostContext) {
         while let Some(task) = self.processors.next_pending_progress(rank) {
             self.run_progress_task(rank, task, WorkStart::at(now), around);
         }
@@ -168,7 +175,7 @@ impl Executor {
     /// Continues a rank whose processor has ended a calculation: first the operations that its program issues, then
     /// postponed operations, then deferred progress tasks, if the rank waits inside the library because it does not
     /// compute.
-    pub(super) fn settle(&mut self, rank: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn settle(&mut self, rank: LocalRank, now: u64, around: &mut impl HostContext) {
         loop {
             self.start_ready(now, around);
             if let Some(op) = self.processors.next_postponed(rank) {

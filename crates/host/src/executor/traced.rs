@@ -4,6 +4,7 @@ use mpi::program::Action;
 
 use super::Executor;
 use crate::event::OpId;
+use crate::local_ranks::LocalRank;
 use crate::processor::{Accepted, Occasion};
 use crate::trace::{Carriage, Kind, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
 
@@ -20,7 +21,7 @@ impl Executor {
 
     /// Accepts library work of a local rank in a call. Returns the time at which it ends.
     #[inline]
-    pub(super) fn call_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
+    pub(super) fn call_work(&mut self, rank: LocalRank, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
         let end = self.processors.call(rank, now, work);
         self.trace_work(rank, what, end);
         end
@@ -28,14 +29,21 @@ impl Executor {
 
     /// Accepts library work of a local rank on an arrival. Returns the time at which it ends.
     #[inline]
-    pub(super) fn reaction_work(&mut self, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
+    pub(super) fn reaction_work(&mut self, rank: LocalRank, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
         let end = self.processors.progress(rank, now, work);
         self.trace_work(rank, what, end);
         end
     }
 
     /// Accepts library work of a local rank. Returns the time at which it ends.
-    pub(super) fn library_work(&mut self, on: Occasion, rank: u32, what: (OpId, Purpose), now: u64, work: u64) -> u64 {
+    pub(super) fn library_work(
+        &mut self,
+        on: Occasion,
+        rank: LocalRank,
+        what: (OpId, Purpose),
+        now: u64,
+        work: u64,
+    ) -> u64 {
         match on {
             Occasion::Call => self.call_work(rank, what, now, work),
             Occasion::Progress => self.reaction_work(rank, what, now, work),
@@ -53,21 +61,21 @@ impl Executor {
     }
 
     #[inline]
-    pub(super) fn trace_postponed(&mut self, rank: u32) {
+    pub(super) fn trace_postponed(&mut self, rank: LocalRank) {
         if let Some(trace) = &mut self.records.trace {
             trace.postponed(rank);
         }
     }
 
     #[inline]
-    pub(super) fn trace_resumed(&mut self, rank: u32) {
+    pub(super) fn trace_resumed(&mut self, rank: LocalRank) {
         if let Some(trace) = &mut self.records.trace {
             trace.resumed(rank);
         }
     }
 
     #[inline]
-    pub(super) fn trace_started(&mut self, rank: u32, number: u32, action: &Action, now: u64) {
+    pub(super) fn trace_started(&mut self, rank: LocalRank, number: u32, action: &Action, now: u64) {
         let Some(trace) = &mut self.records.trace else { return };
         match *action {
             Action::Calc { .. } | Action::Kernel { .. } => trace.started(rank, now, Kind::Calc),
@@ -82,21 +90,21 @@ impl Executor {
     }
 
     #[inline]
-    pub(super) fn trace_ended(&mut self, rank: u32, number: u32, now: u64) {
+    pub(super) fn trace_ended(&mut self, rank: LocalRank, number: u32, now: u64) {
         if let Some(trace) = &mut self.records.trace {
             trace.ended(rank, number, now);
         }
     }
 
     #[inline]
-    pub(super) fn trace_group(&mut self, rank: u32, number: u32, which: (u32, u32)) {
+    pub(super) fn trace_group(&mut self, rank: LocalRank, number: u32, which: (u32, u32)) {
         if let Some(trace) = &mut self.records.trace {
             trace.in_group(rank, number, which);
         }
     }
 
     #[inline]
-    pub(super) fn trace_met(&mut self, rank: u32, number: u32, message: OpId) {
+    pub(super) fn trace_met(&mut self, rank: LocalRank, number: u32, message: OpId) {
         if let Some(trace) = &mut self.records.trace {
             trace.met(rank, number, message);
         }
@@ -104,23 +112,23 @@ impl Executor {
 
     /// Records the last accepted work of a local rank's processor, which is for an operation and ends at `end`.
     #[inline]
-    pub(super) fn trace_work(&mut self, rank: u32, (op, purpose): (OpId, Purpose), end: u64) {
+    pub(super) fn trace_work(&mut self, rank: LocalRank, (op, purpose): (OpId, Purpose), end: u64) {
         let Some(trace) = &mut self.records.trace else { return };
         let Accepted { begin, work, beside } = self.processors.accepted();
-        let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank as usize]);
+        let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank.index()]);
         trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work, beside });
     }
 
     /// Records work for an operation beside the processor of a local rank.
     #[inline]
-    pub(super) fn trace_latency(&mut self, rank: u32, (op, purpose): (OpId, Purpose), (begin, end): (u64, u64)) {
+    pub(super) fn trace_latency(&mut self, rank: LocalRank, (op, purpose): (OpId, Purpose), (begin, end): (u64, u64)) {
         let Some(trace) = &mut self.records.trace else { return };
-        let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank as usize]);
+        let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank.index()]);
         trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work: end - begin, beside: true });
     }
 
     #[inline]
-    pub(super) fn trace_calc_until(&mut self, rank: u32, end: u64) {
+    pub(super) fn trace_calc_until(&mut self, rank: LocalRank, end: u64) {
         if let Some(trace) = &mut self.records.trace {
             trace.calc_until(rank, end);
         }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::early::Early;
 use super::operation::{GroupOp, Work};
 use crate::context::GroupParams;
+use crate::local_ranks::LocalRank;
 use crate::nic::Stream;
 use crate::ranges::{Ranges, ahead_of};
 
@@ -18,8 +19,8 @@ pub(super) struct Member {
     pub member: u32,
     /// Rank.
     pub of: u32,
-    /// Local number of the rank.
-    pub rank: u32,
+    /// Local rank.
+    pub rank: LocalRank,
     /// Local node.
     pub node: u32,
     /// Sources that send its packets, one for each of its rails.
@@ -82,9 +83,9 @@ pub(super) enum Release {
 }
 
 impl Member {
-    /// Creates a member of a group that has called nothing yet: a rank with its local number, on a node, and the source
+    /// Creates a member of a group that has called nothing yet: a rank with its local rank, on a node, and the source
     /// of the node's first rail, which sends its packets.
-    pub fn new((group, member): (u32, u32), (of, rank): (u32, u32), (node, source): (u32, u32)) -> Self {
+    pub fn new((group, member): (u32, u32), (of, rank): (u32, LocalRank), (node, source): (u32, u32)) -> Self {
         Self {
             group,
             member,

@@ -56,6 +56,7 @@ use mpi::program::{Context, GroupCall};
 use super::{Executor, OpId};
 use crate::context::{GroupArrival, GroupPacket};
 use crate::groups::Groups;
+use crate::local_ranks::LocalRank;
 use crate::report::Wait;
 use crate::slab::Slab;
 
@@ -95,7 +96,7 @@ pub(super) struct Memberships {
     /// By local node, its first member, with one more entry at the end.
     first: Vec<u32>,
     /// Members by local rank and context, in ascending order.
-    of_ranks: Vec<((u32, Context), u32)>,
+    of_ranks: Vec<((LocalRank, Context), u32)>,
     called: Slab<Called>,
     passing: Slab<PassingPacket>,
     /// By local node, the number of packets that have arrived, which orders the events of an instant.
@@ -115,7 +116,7 @@ pub(super) struct Memberships {
 
 impl Memberships {
     /// Returns the member of a local rank in the group with a context.
-    fn find(&self, rank: u32, context: Context) -> Option<u32> {
+    fn find(&self, rank: LocalRank, context: Context) -> Option<u32> {
         let found = self.of_ranks.binary_search_by_key(&(rank, context), |own| own.0).ok()?;
         Some(self.of_ranks[found].1)
     }

@@ -7,6 +7,7 @@ use super::{Called, Memberships};
 use crate::context::{GroupParams, HostContext, NicParams};
 use crate::event::{Event, OpId};
 use crate::executor::Executor;
+use crate::local_ranks::LocalRank;
 use crate::nic::{PerByte, Stream};
 use crate::report::HostError;
 use crate::trace::Purpose;
@@ -52,7 +53,7 @@ impl Executor {
     /// Starts an operation in the switches that a local rank calls.
     pub(in super::super) fn start_group(
         &mut self,
-        rank: u32,
+        rank: LocalRank,
         (op, id): (OpId, u32),
         call: GroupCall,
         now: u64,
@@ -76,7 +77,7 @@ impl Executor {
     }
 
     /// Accepts the work of a call on a member's processor. Returns the time at which its data are handed over.
-    fn group_work(&mut self, rank: u32, op: OpId, place: u32, now: u64) -> u64 {
+    fn group_work(&mut self, rank: LocalRank, op: OpId, place: u32, now: u64) -> u64 {
         let Some((bytes, sends)) =
             self.group_op(place).map(|own| (own.outgoing, own.next_sent(0) < own.shape.segments))
         else {

@@ -13,6 +13,7 @@ use crate::completing::Completing;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
+use crate::local_ranks::LocalRank;
 use crate::match_key::MatchKey;
 use crate::matching::Receive;
 use crate::nic::Passage;
@@ -143,7 +144,7 @@ impl Executor {
     }
 
     /// Receives the data of a matched eager message, from time `from` on, which may be later than now.
-    fn complete(&mut self, envelope: &Envelope, (rank, met): (u32, Receive), WorkStart { from, now }: WorkStart) {
+    fn complete(&mut self, envelope: &Envelope, (rank, met): (LocalRank, Receive), WorkStart { from, now }: WorkStart) {
         let &Envelope { source, tag, context, bytes, .. } = envelope;
         let (op, received) = (self.op_of(met), self.receives[met.item].bytes);
         if bytes > received {
@@ -156,7 +157,7 @@ impl Executor {
         }
         let completing = Completing { receive: met.item, tag, bytes };
         let numbers = [at, OpId { rank: source, number: met.number }.packed()];
-        if let Some(place) = self.compact.completing.push(rank as usize, completing, numbers) {
+        if let Some(place) = self.compact.completing.push(rank.index(), completing, numbers) {
             self.pending.push(at, op, Event::Completes(place));
         }
     }

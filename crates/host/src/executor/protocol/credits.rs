@@ -10,6 +10,7 @@ use crate::credits::Claim;
 use crate::event::Event;
 use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
+use crate::local_ranks::LocalRank;
 use crate::queues;
 use crate::rank_pair::RankPair;
 
@@ -52,7 +53,7 @@ impl Executor {
     }
 
     /// Stores a credit that comes back to a local rank from rank `from`. Returns its event, if there are credits.
-    pub(in super::super) fn credit_returns(&mut self, rank: u32, from: u32) -> Option<Event> {
+    pub(in super::super) fn credit_returns(&mut self, rank: LocalRank, from: u32) -> Option<Event> {
         let credits = self.credits.as_mut()?;
         Some(Event::Credit(credits.returning.insert(RankPair { local: rank, peer: from })))
     }

@@ -33,7 +33,7 @@ impl Executor {
             Event::Credit(place) => {
                 let Some(credits) = &self.credits else { return (now, OpId::FIRST) };
                 let RankPair { local: rank, peer: from } = credits.returning[place];
-                (credit_op(from, self.placed.ranks()[rank as usize]), self.control())
+                (credit_op(from, self.rank(rank)), self.control())
             }
             Event::Answered(send) => (self.sends[send].op, self.control()),
             // No other event belongs to a packet.
