@@ -1,12 +1,13 @@
 //! Receives of compact messages that have not ended.
 
 use crate::progressions::Progressions;
+use crate::slots::ReceiveSlot;
 
 /// Properties common to the receives of a progression: the place of their burst, and the tag and bytes of their
 /// messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Completing {
-    pub receive: u32,
+    pub receive: ReceiveSlot,
     pub tag: u32,
     pub bytes: u64,
 }

@@ -7,25 +7,23 @@
 
 use crate::rank_pair::RankPair;
 use crate::slab::Slab;
+use crate::slots::SendSlot;
 use crate::table::Table;
-
-/// No send.
-const NONE: u32 = u32::MAX;
 
 /// State of a pair.
 #[derive(Clone, Copy, Debug)]
 struct PairState {
     left: u32,
     /// First waiting send.
-    head: u32,
+    head: SendSlot,
     /// Last waiting send.
-    tail: u32,
+    tail: SendSlot,
 }
 
 /// Send that may wait: its place, and whether it takes a credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
-    pub send: u32,
+    pub send: SendSlot,
     pub takes: bool,
 }
 
@@ -51,21 +49,22 @@ impl Credits {
 
     /// Returns whether a local rank may hand over a message to another rank. Otherwise the send waits.
     pub fn claim(&mut self, pair: RankPair, claim: Claim) -> bool {
-        let own = self.pairs.get_or_insert(pair, PairState { left: self.each, head: NONE, tail: NONE });
-        if own.head == NONE && (own.left > 0 || !claim.takes) {
+        let own =
+            self.pairs.get_or_insert(pair, PairState { left: self.each, head: SendSlot::NONE, tail: SendSlot::NONE });
+        if own.head == SendSlot::NONE && (own.left > 0 || !claim.takes) {
             own.left -= u32::from(claim.takes);
             return true;
         }
         let before = std::mem::replace(&mut own.tail, claim.send);
-        if before == NONE {
+        if before == SendSlot::NONE {
             own.head = claim.send;
         }
-        let places = self.behind.len().max(claim.send as usize + 1);
-        let last = Claim { send: NONE, takes: claim.takes };
+        let places = self.behind.len().max(claim.send.index() + 1);
+        let last = Claim { send: SendSlot::NONE, takes: claim.takes };
         self.behind.resize(places, last);
-        self.behind[claim.send as usize] = last;
-        if before != NONE {
-            self.behind[before as usize].send = claim.send;
+        self.behind[claim.send.index()] = last;
+        if before != SendSlot::NONE {
+            self.behind[before.index()].send = claim.send;
         }
         self.waited += 1;
         false
@@ -80,27 +79,28 @@ impl Credits {
 
     /// Returns a credit of another rank to a local rank.
     pub fn give(&mut self, pair: RankPair) {
-        self.pairs.get_or_insert(pair, PairState { left: 0, head: NONE, tail: NONE }).left += 1;
+        self.pairs.get_or_insert(pair, PairState { left: 0, head: SendSlot::NONE, tail: SendSlot::NONE }).left += 1;
     }
 
     /// Removes and returns the next waiting send of a pair that need not wait any longer.
-    pub fn next(&mut self, pair: RankPair) -> Option<u32> {
-        let own = self.pairs.get_or_insert(pair, PairState { left: self.each, head: NONE, tail: NONE });
-        if own.head == NONE {
+    pub fn next(&mut self, pair: RankPair) -> Option<SendSlot> {
+        let own =
+            self.pairs.get_or_insert(pair, PairState { left: self.each, head: SendSlot::NONE, tail: SendSlot::NONE });
+        if own.head == SendSlot::NONE {
             if own.left == self.each {
                 self.pairs.remove(pair);
             }
             return None;
         }
         let send = own.head;
-        let Claim { send: behind, takes } = self.behind[send as usize];
+        let Claim { send: behind, takes } = self.behind[send.index()];
         if takes && own.left == 0 {
             return None;
         }
         own.left -= u32::from(takes);
         own.head = behind;
-        if behind == NONE {
-            own.tail = NONE;
+        if behind == SendSlot::NONE {
+            own.tail = SendSlot::NONE;
         }
         Some(send)
     }
@@ -122,7 +122,7 @@ mod tests {
         // and a credit that is lost or counted twice.
         let mut credits = Credits::new(2);
         let pair = |local, peer| RankPair { local: LocalRank(local), peer };
-        let claim = |send, takes| Claim { send, takes };
+        let claim = |send, takes| Claim { send: SendSlot(send), takes };
         assert!(credits.claim(pair(0, 5), claim(0, true)) && credits.claim(pair(0, 5), claim(1, true)));
         assert!(credits.claim(pair(0, 5), claim(2, false)), "a request takes none");
         assert!(!credits.claim(pair(0, 5), claim(3, true)));
@@ -131,10 +131,10 @@ mod tests {
         assert!(credits.claim(pair(0, 6), claim(8, true)) && credits.claim(pair(1, 5), claim(9, true)));
         assert_eq!(credits.next(pair(0, 5)), None);
         credits.give(pair(0, 5));
-        assert_eq!([(); 3].map(|()| credits.next(pair(0, 5))), [Some(3), Some(7), None]);
+        assert_eq!([(); 3].map(|()| credits.next(pair(0, 5))), [Some(SendSlot(3)), Some(SendSlot(7)), None]);
         credits.give(pair(0, 5));
         credits.give(pair(0, 5));
-        assert_eq!([(); 2].map(|()| credits.next(pair(0, 5))), [Some(4), None]);
+        assert_eq!([(); 2].map(|()| credits.next(pair(0, 5))), [Some(SendSlot(4)), None]);
         credits.give(pair(0, 5));
         assert_eq!((credits.next(pair(0, 5)), credits.waited()), (None, 3));
         assert!(credits.claim(pair(0, 5), claim(1, true)) && credits.claim(pair(0, 5), claim(2, true)));

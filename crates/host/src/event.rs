@@ -2,6 +2,7 @@
 
 use engine::Calendar;
 
+use crate::slots::{MessageSlot, SendSlot};
 use crate::table::Key;
 
 /// Event. Its content is a number, whose meaning depends on the kind, so that an event fits in registers.
@@ -12,17 +13,17 @@ pub(crate) enum Event {
     /// A calculation ends: its number in the program.
     Calculated(u32),
     /// A receive ends: its message.
-    Received(u32),
+    Received(MessageSlot),
     /// A send's data are handed over.
-    Data(u32),
+    Data(SendSlot),
     /// The data of the next send of a burst are handed over.
     NextOfBurst(u32),
     /// A send's rendezvous request is handed over.
-    Request(u32),
+    Request(SendSlot),
     /// The answer to a message's rendezvous request is handed over.
-    Answer(u32),
+    Answer(MessageSlot),
     /// A send's data have been written to the interface.
-    Sent(u32),
+    Sent(SendSlot),
     /// A packet of written data has left the interface.
     Left(u32),
     /// A poll ends: its number in the program.
@@ -34,10 +35,10 @@ pub(crate) enum Event {
     /// The rank has been notified of the end of an operation that the interface has carried out.
     Notified(u32),
     /// A packet of a message has passed the interface of its receiver.
-    Packet(u32),
+    Packet(MessageSlot),
     /// The answer to a send's rendezvous request, or the notice that its data have been read, has passed the interface
     /// of its receiver.
-    Answered(u32),
+    Answered(SendSlot),
     /// A message that is carried whole, or a part of a protocol, has arrived.
     Arrived(u32),
     /// The first message of a progression has arrived.
@@ -49,17 +50,17 @@ pub(crate) enum Event {
     /// A credit has come back.
     Credit(u32),
     /// The notice that the data of a message have been read is handed over.
-    Finish(u32),
+    Finish(MessageSlot),
     /// A send ends whose data the receiver has fetched.
-    Fetched(u32),
+    Fetched(SendSlot),
     /// The sender's copy of a message between ranks of a node ends.
-    CopiedIn(u32),
+    CopiedIn(SendSlot),
     /// A message between ranks of a node can be read.
-    Readable(u32),
+    Readable(MessageSlot),
     /// The receiver's copy of a message between ranks of a node begins.
-    CopyOut(u32),
+    CopyOut(MessageSlot),
     /// The receiver's copy of a message between ranks of a node ends.
-    Copied(u32),
+    Copied(MessageSlot),
     /// An operation in the switches is handed to the interface.
     GroupData(u32),
     /// A packet of an operation in the switches has passed the interface.
@@ -165,12 +166,12 @@ mod tests {
         for (at, op, place) in
             [(30, id(1, 0), 3), (20, id(9, 9), 7), (30, id(0, 5), 8), (30, id(0, 2), 9), (41, id(0, 0), 2)]
         {
-            pending.push(at, op, Event::Data(place));
+            pending.push(at, op, Event::Data(SendSlot(place)));
         }
         let taken: Vec<_> = std::iter::from_fn(|| pending.take(40)).map(|(at, op, _)| (at, op)).collect();
         assert_eq!(taken, [(20, id(9, 9)), (30, id(0, 2)), (30, id(0, 5)), (30, id(1, 0))]);
         assert_eq!(pending.first(), Some(41));
-        assert_eq!(pending.take(41), Some((41, id(0, 0), Event::Data(2))));
+        assert_eq!(pending.take(41), Some((41, id(0, 0), Event::Data(SendSlot(2)))));
         assert_eq!(pending.take(u64::MAX), None);
     }
 }

@@ -7,10 +7,8 @@ use crate::event::OpId;
 use crate::local_ranks::LocalRank;
 use crate::rank_pair::RankPair;
 use crate::slab::Slab;
+use crate::slots::{MessageSlot, ReceiveSlot, SendSlot};
 use crate::table::Table;
-
-/// No message.
-const NONE: u32 = u32::MAX;
 
 /// Envelope of a message, announced to the destination node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +30,7 @@ pub struct Envelope {
     /// Size in bytes.
     pub bytes: u64,
     /// Place of the message at the sender's executor.
-    pub place: u32,
+    pub place: SendSlot,
     /// Whether the message uses the rendezvous protocol: its data follow an answer.
     pub rendezvous: bool,
 }
@@ -44,7 +42,7 @@ pub(crate) struct Inbound {
     /// Destination, as a local rank.
     pub rank: LocalRank,
     /// Matched receive, or `NONE`.
-    pub receive: u32,
+    pub receive: ReceiveSlot,
     /// Number of the receive, if `receive` is a burst.
     pub number: u32,
     /// Bytes that have not arrived, in whole packets.
@@ -59,7 +57,7 @@ pub(crate) struct Inbound {
     /// Whether its first packet has arrived.
     pub is_here: bool,
     /// Next message of this pair of ranks.
-    behind: u32,
+    behind: MessageSlot,
     /// Whether this message is the first of its pair.
     is_first: bool,
     /// Whether the message comes in order without an entry in the order of its pair.
@@ -74,36 +72,36 @@ impl Inbound {
 
     /// Returns the matched receive.
     #[inline]
-    pub fn receive(&self) -> Option<u32> {
-        (self.receive != NONE).then_some(self.receive)
+    pub fn receive(&self) -> Option<ReceiveSlot> {
+        (self.receive != ReceiveSlot::NONE).then_some(self.receive)
     }
 }
 
 /// All messages on their way.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
-    messages: Slab<Inbound>,
+    messages: Slab<Inbound, MessageSlot>,
     /// Messages from other executors, by their sends.
-    announced: Table<OpId, u32>,
+    announced: Table<OpId, MessageSlot>,
     /// By pair of ranks, the last message that has not arrived yet, or waits for an earlier one.
-    last: Table<RankPair, u32>,
+    last: Table<RankPair, MessageSlot>,
 }
 
 impl Arrivals {
     /// Announces a message to a local rank. It is to arrive in the order of its pair.
-    pub fn announce(&mut self, rank: LocalRank, envelope: Envelope) -> u32 {
+    pub fn announce(&mut self, rank: LocalRank, envelope: Envelope) -> MessageSlot {
         let pair = RankPair { local: rank, peer: envelope.source };
         let place = self.add(rank, envelope);
-        let last = self.last.get_or_insert(pair, NONE);
+        let last = self.last.get_or_insert(pair, MessageSlot::NONE);
         match std::mem::replace(last, place) {
-            NONE => self.messages[place].is_first = true,
+            MessageSlot::NONE => self.messages[place].is_first = true,
             before => self.messages[before].behind = place,
         }
         place
     }
 
     /// Announces a message that comes as a whole, and that no other of its pair overtakes.
-    pub fn announce_in_order(&mut self, rank: LocalRank, envelope: Envelope) -> u32 {
+    pub fn announce_in_order(&mut self, rank: LocalRank, envelope: Envelope) -> MessageSlot {
         let place = self.add(rank, envelope);
         let message = &mut self.messages[place];
         (message.is_first, message.is_in_no_table, message.missing) = (true, true, 1);
@@ -111,7 +109,7 @@ impl Arrivals {
     }
 
     /// Adds a message that has come as a whole.
-    pub fn add_whole(&mut self, rank: LocalRank, envelope: Envelope) -> u32 {
+    pub fn add_whole(&mut self, rank: LocalRank, envelope: Envelope) -> MessageSlot {
         let place = self.announce_in_order(rank, envelope);
         let message = &mut self.messages[place];
         (message.is_here, message.missing) = (true, 0);
@@ -125,11 +123,11 @@ impl Arrivals {
     }
 
     /// Adds a message that arrives at once.
-    pub fn add(&mut self, rank: LocalRank, envelope: Envelope) -> u32 {
+    pub fn add(&mut self, rank: LocalRank, envelope: Envelope) -> MessageSlot {
         self.messages.insert(Inbound {
             envelope,
             rank,
-            receive: NONE,
+            receive: ReceiveSlot::NONE,
             number: 0,
             // A message without bytes is a packet of one byte.
             missing: envelope.bytes.max(1),
@@ -137,30 +135,30 @@ impl Arrivals {
             asked: false,
             ready_at: 0,
             is_here: false,
-            behind: NONE,
+            behind: MessageSlot::NONE,
             is_first: false,
             is_in_no_table: false,
         })
     }
 
     /// Returns the place of a message of another executor.
-    pub fn find(&self, source: u32, number: u32) -> Option<u32> {
+    pub fn find(&self, source: u32, number: u32) -> Option<MessageSlot> {
         self.announced.get(OpId { rank: source, number })
     }
 
     /// Notes that the first packet of a message has arrived. Returns whether the message is the next of its pair.
-    pub fn come(&mut self, place: u32) -> bool {
+    pub fn come(&mut self, place: MessageSlot) -> bool {
         self.messages[place].is_here = true;
         self.messages[place].is_first
     }
 
     /// Returns the message of this pair behind one that was next, if it has arrived already.
-    pub fn next_of_pair(&mut self, place: u32) -> Option<u32> {
+    pub fn next_of_pair(&mut self, place: MessageSlot) -> Option<MessageSlot> {
         let Inbound { rank, envelope, behind, is_in_no_table, .. } = self.messages[place];
         if is_in_no_table {
             return None;
         }
-        if behind == NONE {
+        if behind == MessageSlot::NONE {
             self.last.remove(RankPair { local: rank, peer: envelope.source });
             return None;
         }
@@ -169,7 +167,7 @@ impl Arrivals {
     }
 
     /// Removes a message that has been received. `remote`: it came from another executor.
-    pub fn remove(&mut self, place: u32, remote: bool) -> Inbound {
+    pub fn remove(&mut self, place: MessageSlot, remote: bool) -> Inbound {
         let message = self.messages.remove(place);
         if remote && !message.is_in_no_table {
             self.announced.remove(message.send());
@@ -188,18 +186,18 @@ impl Arrivals {
     }
 }
 
-impl std::ops::Index<u32> for Arrivals {
+impl std::ops::Index<MessageSlot> for Arrivals {
     type Output = Inbound;
 
     #[inline]
-    fn index(&self, place: u32) -> &Inbound {
+    fn index(&self, place: MessageSlot) -> &Inbound {
         &self.messages[place]
     }
 }
 
-impl std::ops::IndexMut<u32> for Arrivals {
+impl std::ops::IndexMut<MessageSlot> for Arrivals {
     #[inline]
-    fn index_mut(&mut self, place: u32) -> &mut Inbound {
+    fn index_mut(&mut self, place: MessageSlot) -> &mut Inbound {
         &mut self.messages[place]
     }
 }

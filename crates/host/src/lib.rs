@@ -33,6 +33,7 @@ mod registration;
 mod relays;
 mod report;
 mod slab;
+mod slots;
 mod table;
 mod trace;
 mod transit;
@@ -65,6 +66,7 @@ pub use rails::{RailParams, RailPolicy, Stripe, stripes};
 pub use registration::{BufferRule, RegisteredEnds, RegistrationParams};
 pub use relays::{RelayCounts, RelayParams};
 pub use report::{Completed, HostError, Progress, Released, Wait};
+pub use slots::SendSlot;
 pub use trace::{
     Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,
 };

@@ -63,17 +63,17 @@ struct RankQueue {
 
 /// Entry of a queue as seen from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Queued {
-    pub item: u32,
+pub(crate) struct Queued<I> {
+    pub item: I,
     /// Number of the receive in its burst. 0 if it is the only one.
     pub number: u32,
 }
 
 /// Entry of a queue.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct QueueEntry<const LISTS: usize> {
+pub(crate) struct QueueEntry<I, const LISTS: usize> {
     /// Item that the entry stands for.
-    item: u32,
+    item: I,
     /// Number of the item in its burst, if it was part of one.
     number: u32,
     /// Burst, if the entry is one.
@@ -98,10 +98,10 @@ pub(crate) struct SearchResult {
 /// Queues of ranks, each entry of which can be in `LISTS` lists: its own, and those of the next labels in
 /// `MatchKey::wider`.
 #[derive(Clone, Debug)]
-pub(crate) struct MatchQueue<const LISTS: usize> {
+pub(crate) struct MatchQueue<I, const LISTS: usize> {
     ranks: Vec<RankQueue>,
     lists: Table<ListKey, List>,
-    entries: Vec<QueueEntry<LISTS>>,
+    entries: Vec<QueueEntry<I, LISTS>>,
     free: Vec<u32>,
     bursts: Vec<Option<PostedBurst>>,
     free_bursts: Vec<u32>,
@@ -109,7 +109,7 @@ pub(crate) struct MatchQueue<const LISTS: usize> {
     used: usize,
 }
 
-impl<const LISTS: usize> MatchQueue<LISTS> {
+impl<I: Copy, const LISTS: usize> MatchQueue<I, LISTS> {
     /// Creates empty queues of `ranks` ranks, whose entries are in their own lists only.
     pub fn new(ranks: usize) -> Self {
         Self {
@@ -184,13 +184,13 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
     }
 
     /// Returns the item of a search result.
-    pub fn item(&self, found: SearchResult) -> u32 {
+    pub fn item(&self, found: SearchResult) -> I {
         self.entries[found.place as usize].item
     }
 
     /// Removes a search result.
     #[inline]
-    pub fn take(&mut self, SearchResult { place, number, .. }: SearchResult) -> Queued {
+    pub fn take(&mut self, SearchResult { place, number, .. }: SearchResult) -> Queued<I> {
         let QueueEntry { item, rank, burst, .. } = self.entries[place as usize];
         self.ranks[rank.index()].len -= 1;
         if burst != NONE {
@@ -239,7 +239,7 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
 
     /// Appends an entry to a rank's queue.
     #[inline]
-    pub fn push(&mut self, rank: LocalRank, key: MatchKey, Queued { item, number }: Queued) {
+    pub fn push(&mut self, rank: LocalRank, key: MatchKey, Queued { item, number }: Queued<I>) {
         let queue = &self.ranks[rank.index()];
         if queue.order.is_none() && queue.entries >= SHORT {
             self.index(rank);
@@ -258,7 +258,7 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
     }
 
     /// Appends a burst to a rank's queue, with the key of its first receive.
-    pub fn push_burst(&mut self, rank: LocalRank, key: MatchKey, item: u32, burst: PostedBurst) {
+    pub fn push_burst(&mut self, rank: LocalRank, key: MatchKey, item: I, burst: PostedBurst) {
         let queue = &mut self.ranks[rank.index()];
         if queue.order.is_some() || queue.entries >= SHORT {
             for (number, source) in burst.receives() {
@@ -278,7 +278,7 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
 
     /// Appends an entry to the queue of its rank.
     #[inline]
-    fn append(&mut self, entry: QueueEntry<LISTS>) {
+    fn append(&mut self, entry: QueueEntry<I, LISTS>) {
         let rank = entry.rank;
         let is_indexed = self.ranks[rank.index()].order.is_some();
         let position = if is_indexed { self.position(rank) } else { 0 };
@@ -320,7 +320,7 @@ impl<const LISTS: usize> MatchQueue<LISTS> {
     }
 
     /// Iterates over the queue of a rank, from the front: labels and entries.
-    pub fn of_rank(&self, rank: LocalRank) -> impl Iterator<Item = (MatchKey, Queued)> + '_ {
+    pub fn of_rank(&self, rank: LocalRank) -> impl Iterator<Item = (MatchKey, Queued<I>)> + '_ {
         let head = Some(self.ranks[rank.index()].list.head);
         let place = |place: u32| Some(place).filter(|&place| place != NONE);
         let places =

@@ -5,6 +5,7 @@ use crate::burst::{PostedBurst, Sources};
 use crate::local_ranks::LocalRank;
 use crate::match_key::MatchKey;
 use crate::match_queue::{MatchQueue, Queued, SearchResult};
+use crate::slots::{MessageSlot, ReceiveSlot};
 
 /// Statistics of queue searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,21 +38,21 @@ impl Searches {
 }
 
 /// Matched receive. Its item is its place.
-pub(crate) type Receive = Queued;
+pub(crate) type Receive = Queued<ReceiveSlot>;
 
 /// Receive of a burst that has matched a message as it was posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BurstMatch {
     /// Number of the receive in its burst.
     pub number: u32,
-    pub message: u32,
+    pub message: MessageSlot,
 }
 
 /// Queues of some ranks, by local rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Matching {
-    posted: MatchQueue<1>,
-    unexpected: MatchQueue<4>,
+    posted: MatchQueue<ReceiveSlot, 1>,
+    unexpected: MatchQueue<MessageSlot, 4>,
     /// Number of posted receives with wildcards.
     wildcards: u64,
     /// Searches of the queues of posted receives, and of unexpected messages.
@@ -80,7 +81,7 @@ impl Matching {
     /// Matches a message that has come to a rank. Returns the receive. `None`: the message waits, at the place that
     /// `place` returns.
     #[inline]
-    pub fn message(&mut self, rank: LocalRank, key: MatchKey, place: impl FnOnce() -> u32) -> Option<Receive> {
+    pub fn message(&mut self, rank: LocalRank, key: MatchKey, place: impl FnOnce() -> MessageSlot) -> Option<Receive> {
         let found = match self.wildcards {
             0 => self.posted.search(rank, &[key], |receive| receive == key),
             _ => self.posted.search(rank, &key.wider(), |receive| receive.matches(key)),
@@ -98,7 +99,7 @@ impl Matching {
 
     /// Matches a receive that a rank posts. Returns the message. `None`: the receive waits.
     #[inline]
-    pub fn receive(&mut self, rank: LocalRank, key: MatchKey, receive: Receive) -> Option<u32> {
+    pub fn receive(&mut self, rank: LocalRank, key: MatchKey, receive: Receive) -> Option<MessageSlot> {
         let message = self.match_unexpected(rank, key);
         if message.is_none() {
             self.posted.push(rank, key, receive);
@@ -115,7 +116,7 @@ impl Matching {
         rank: LocalRank,
         key: MatchKey,
         (sources, count): (Sources, u32),
-        receive: u32,
+        receive: ReceiveSlot,
         met: &mut Vec<BurstMatch>,
     ) {
         let Some(mut burst) = PostedBurst::new(sources, count) else {
@@ -145,7 +146,7 @@ impl Matching {
         rank: LocalRank,
         key: MatchKey,
         (sources, count): (Sources, u32),
-        receive: u32,
+        receive: ReceiveSlot,
         met: &mut Vec<BurstMatch>,
     ) {
         for number in 0..count {
@@ -158,7 +159,7 @@ impl Matching {
 
     /// Removes and returns the first message that a receive matches, if there is one.
     #[inline]
-    fn match_unexpected(&mut self, rank: LocalRank, key: MatchKey) -> Option<u32> {
+    fn match_unexpected(&mut self, rank: LocalRank, key: MatchKey) -> Option<MessageSlot> {
         let found = self.find_unexpected(rank, key)?;
         Some(self.unexpected.take(found).item)
     }
@@ -178,7 +179,7 @@ impl Matching {
     }
 
     /// Returns the first message that a receive would match, and leaves it in the queue.
-    pub fn probe(&mut self, rank: LocalRank, key: MatchKey) -> Option<u32> {
+    pub fn probe(&mut self, rank: LocalRank, key: MatchKey) -> Option<MessageSlot> {
         let found = self.find_unexpected(rank, key)?;
         Some(self.unexpected.item(found))
     }
@@ -208,13 +209,13 @@ mod tests {
     #[derive(Default)]
     struct Naive {
         posted: Vec<(MatchKey, Receive)>,
-        unexpected: Vec<(MatchKey, u32)>,
+        unexpected: Vec<(MatchKey, MessageSlot)>,
         depths: [Vec<u32>; 2],
         longest: [usize; 2],
     }
 
     impl Naive {
-        fn match_message(&mut self, key: MatchKey, message: u32) -> Option<Receive> {
+        fn match_message(&mut self, key: MatchKey, message: MessageSlot) -> Option<Receive> {
             let found = self.posted.iter().position(|(receive, _)| receive.matches(key));
             self.depths[0].push(found.map_or(self.posted.len(), |place| place + 1) as u32);
             if found.is_none() {
@@ -224,7 +225,7 @@ mod tests {
             found.map(|place| self.posted.remove(place).1)
         }
 
-        fn receive(&mut self, key: MatchKey, receive: Receive) -> Option<u32> {
+        fn receive(&mut self, key: MatchKey, receive: Receive) -> Option<MessageSlot> {
             let found = self.unexpected.iter().position(|&(message, _)| key.matches(message));
             self.depths[1].push(found.map_or(self.unexpected.len(), |place| place + 1) as u32);
             if found.is_none() {
@@ -236,7 +237,7 @@ mod tests {
     }
 
     impl Naive {
-        fn probe(&mut self, key: MatchKey) -> Option<u32> {
+        fn probe(&mut self, key: MatchKey) -> Option<MessageSlot> {
             let found = self.unexpected.iter().position(|&(message, _)| key.matches(message));
             self.depths[1].push(found.map_or(self.unexpected.len(), |place| place + 1) as u32);
             found.map(|place| self.unexpected[place].1)
@@ -260,8 +261,8 @@ mod tests {
             for (number, (is_message, source, tag, count, stride)) in (0..).zip(calls) {
                 if is_message {
                     let key = MatchKey { source: source.unwrap_or(0), tag: Some(tag.unwrap_or(0)), context };
-                    for number in 1000 * number..1000 * number + count.min(20) {
-                        prop_assert_eq!(matching.message(LocalRank(1), key, || number), naive.match_message(key, number));
+                    for place in (1000 * number..1000 * number + count.min(20)).map(MessageSlot) {
+                        prop_assert_eq!(matching.message(LocalRank(1), key, || place), naive.match_message(key, place));
                     }
                     continue;
                 }
@@ -271,16 +272,16 @@ mod tests {
                     continue;
                 }
                 if count == 1 {
-                    let receive = Receive { item: number, number: 0 };
+                    let receive = Receive { item: ReceiveSlot(number), number: 0 };
                     prop_assert_eq!(matching.receive(LocalRank(1), key, receive), naive.receive(key, receive));
                     continue;
                 }
                 let stride = if source.is_some() { stride } else { 0 };
                 let sources = Sources { first: key.source, stride, ranks: RANKS };
                 let mut met = Vec::new();
-                matching.receive_burst(LocalRank(1), key, (sources, count), number, &mut met);
+                matching.receive_burst(LocalRank(1), key, (sources, count), ReceiveSlot(number), &mut met);
                 let mut own = |own: u32| {
-                    let receive = Receive { item: number, number: own };
+                    let receive = Receive { item: ReceiveSlot(number), number: own };
                     let message = naive.receive(MatchKey { source: sources.of(own), tag, context }, receive)?;
                     Some(BurstMatch { number: own, message })
                 };

@@ -120,6 +120,7 @@ impl Memories {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slots::MessageSlot;
 
     fn op(number: u32) -> OpId {
         OpId { rank: 0, number }
@@ -138,7 +139,8 @@ mod tests {
                     next = after.unwrap_or(u64::MAX);
                 }
                 now => {
-                    next = memories.begin(0, now, (1, copies[begun].1), (op(begun as u32), Event::Copied(0)));
+                    next =
+                        memories.begin(0, now, (1, copies[begun].1), (op(begun as u32), Event::Copied(MessageSlot(0))));
                     begun += 1;
                 }
             }

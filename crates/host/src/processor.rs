@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::local_ranks::LocalRank;
 use crate::noise::NoiseParams;
+use crate::slots::{MessageSlot, SendSlot};
 
 /// When the progress engine of a rank runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,23 +94,23 @@ impl WorkStart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProgressTask {
     /// A message has come in its order: it is to be matched.
-    Admit(u32),
+    Admit(MessageSlot),
     /// All data of a matched message have arrived.
-    Complete(u32),
+    Complete(MessageSlot),
     /// The rendezvous request of a message has been matched.
-    Answer(u32),
+    Answer(MessageSlot),
     /// The rendezvous request of a send has been answered.
-    Data(u32),
+    Data(SendSlot),
     /// A message between ranks of a node has been matched: it is to be copied.
-    Copy(u32),
+    Copy(MessageSlot),
     /// The receiver has fetched a send's data.
-    Fetched(u32),
+    Fetched(SendSlot),
     /// All segments of an operation in the switches have come.
     Group(u32),
     /// An operation that the interface has carried out is over.
     Notified(u32),
     /// The interface has room for the rest of a send's data.
-    Write(u32),
+    Write(SendSlot),
 }
 
 /// Busy times of a rank's processor, in picoseconds.

@@ -9,6 +9,7 @@ use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::progressions::Progressions;
 use crate::slab::Slab;
+use crate::slots::{MessageSlot, SendSlot};
 
 /// Message, or part of a protocol, on its way to a node of another executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,10 +105,10 @@ pub(crate) enum Payload {
     /// Eager message, or rendezvous request.
     Announced(Envelope),
     /// Data of a rendezvous message, by its place at the receiver's executor.
-    Data(u32),
+    Data(MessageSlot),
     /// Answer to a rendezvous request, or notice that the data have been read, by the places of the message at the
     /// sender's and at the receiver's executor.
-    Answer(u32, u32),
+    Answer(SendSlot, MessageSlot),
     /// Credit.
     Credit,
 }

@@ -42,8 +42,8 @@ pub trait Buffers {
     fn release_shared(&mut self, _space: Space, _bytes: u32) {}
 }
 
-/// Packet that leaves its buffer: its slot, its size in bytes, the time for which it leaves, and the time until its tail
-/// has come in, both in ticks.
+/// Packet that leaves its buffer: its slot, its size in bytes, the time for which it leaves, and the time until its
+/// tail has come in, both in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving {
     pub packet: PacketSlot,

@@ -10,6 +10,7 @@ use crate::local_ranks::LocalRank;
 use crate::match_key::MatchKey;
 use crate::matching::{BurstMatch, Receive};
 use crate::processor::{Occasion, WorkStart};
+use crate::slots::ReceiveSlot;
 
 /// Sends of one shape of which some have not been handed over.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +93,7 @@ impl Executor {
     /// Posts receives of one shape, in order.
     pub(super) fn post_burst(
         &mut self,
-        receive: u32,
+        receive: ReceiveSlot,
         key: MatchKey,
         burst: (Sources, u32),
         now: u64,

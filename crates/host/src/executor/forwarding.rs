@@ -16,6 +16,7 @@ use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::local_ranks::LocalRank;
 use crate::processor::{ProgressTask, WorkStart};
+use crate::slots::{MessageSlot, SendSlot};
 use crate::trace::Purpose;
 
 /// End of an operation that a rank has not been notified of.
@@ -37,7 +38,7 @@ impl Executor {
 
     /// Returns the cost of a send for the processor of its interface, if that handles its message.
     #[inline]
-    pub(super) fn forwards_send(&self, send: u32) -> Option<ForwardingParams> {
+    pub(super) fn forwards_send(&self, send: SendSlot) -> Option<ForwardingParams> {
         let own = self.interface.protocol.forwarding?;
         let PendingSend { op, to, context, .. } = self.sends[send];
         (context.is_collective() && !self.is_within(op.rank, to)).then_some(own)
@@ -45,7 +46,7 @@ impl Executor {
 
     /// Returns the cost of an arrived message for the processor of its interface, if that handles it.
     #[inline]
-    pub(super) fn forwards_arrival(&self, message: u32) -> Option<ForwardingParams> {
+    pub(super) fn forwards_arrival(&self, message: MessageSlot) -> Option<ForwardingParams> {
         let own = self.interface.protocol.forwarding?;
         let Envelope { source, to, context, .. } = self.arrivals[message].envelope;
         (context.is_collective() && !self.is_within(source, to)).then_some(own)

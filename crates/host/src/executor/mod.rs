@@ -65,6 +65,7 @@ use crate::registration::Registrations;
 use crate::relays::{RelayParams, Relays};
 use crate::report::{Completed, HostError, Progress, Released};
 use crate::slab::Slab;
+use crate::slots::{MessageSlot, ReceiveSlot, SendSlot};
 use crate::trace::Trace;
 use crate::transit::Transit;
 use crate::unexpected::UnexpectedBytes;
@@ -82,7 +83,7 @@ struct PendingSend {
     context: Context,
     bytes: u64,
     /// Place of the message at the receiver's executor, if that is this one.
-    placed: u32,
+    placed: MessageSlot,
     /// Whether it uses the rendezvous protocol.
     rendezvous: bool,
     /// Whether the receiver fetches its data, or has fetched them: its next message then ends the send.
@@ -116,7 +117,7 @@ impl PendingSend {
     /// its program.
     #[inline]
     fn new(op: OpId, (rank, id): (LocalRank, u32), (to, tag): (u32, u32)) -> Self {
-        let (placed, rendezvous, read_complete, waiting_for_credit) = (NONE, false, false, false);
+        let (placed, rendezvous, read_complete, waiting_for_credit) = (MessageSlot::NONE, false, false, false);
         let context = Context::WORLD;
         Self {
             op,
@@ -267,8 +268,8 @@ pub struct Executor {
     ranks: Vec<Rank>,
     processors: Processors,
     nics: Nics,
-    sends: Slab<PendingSend>,
-    receives: Slab<PendingRecv>,
+    sends: Slab<PendingSend, SendSlot>,
+    receives: Slab<PendingRecv, ReceiveSlot>,
     /// Ends of operations on interfaces that ranks have not been notified of.
     notified: Slab<Notified>,
     /// Bursts of sends of which some have not been handed over.
@@ -426,9 +427,9 @@ impl Executor {
         }
         let (source, part) = part_of(flow_id);
         let arrived = match part {
-            Part::Answer => Some(Event::Answered(mark)),
+            Part::Answer => Some(Event::Answered(SendSlot(mark))),
             Part::Credit => self.credit_returns(self.placed.local_rank(mark), source),
-            Part::Placed => Some(Event::Packet(mark)),
+            Part::Placed => Some(Event::Packet(MessageSlot(mark))),
             Part::Numbered => self.arrivals.find(source, mark).map(Event::Packet),
         };
         debug_assert!(arrived.is_some(), "a packet of a message that was not announced");

@@ -15,6 +15,7 @@ use crate::local_ranks::LocalRank;
 use crate::match_key::{ANY_SOURCE, MatchKey};
 use crate::probes::Probing;
 use crate::processor::{Occasion, WorkStart};
+use crate::slots::MessageSlot;
 use crate::trace::Purpose;
 
 impl Executor {
@@ -60,7 +61,13 @@ impl Executor {
     /// Lets the waiting probes of a rank find an unexpected message. `start` has the time from which the library knows
     /// of the message.
     #[inline]
-    pub(super) fn probes_find(&mut self, message: u32, key: MatchKey, start: WorkStart, around: &mut impl HostContext) {
+    pub(super) fn probes_find(
+        &mut self,
+        message: MessageSlot,
+        key: MatchKey,
+        start: WorkStart,
+        around: &mut impl HostContext,
+    ) {
         let rank = self.arrivals[message].rank;
         while let Some(place) = self.probes.next_for(rank, key) {
             let op = self.probes.get(place).op;
@@ -74,7 +81,7 @@ impl Executor {
     fn probe_finds(
         &mut self,
         place: u32,
-        message: u32,
+        message: MessageSlot,
         WorkStart { from, now }: WorkStart,
         around: &mut impl HostContext,
     ) {

@@ -8,6 +8,7 @@ use crate::inbound::{Envelope, Inbound};
 use crate::local_ranks::LocalRank;
 use crate::processor::{Occasion, ProgressTask, WorkStart};
 use crate::registration::BufferUse;
+use crate::slots::{MessageSlot, SendSlot};
 use crate::trace::Purpose;
 
 impl Executor {
@@ -92,7 +93,7 @@ impl Executor {
     }
 
     /// Returns the time at which the request of a message that was matched at `from` has been answered.
-    fn answering(&mut self, rank: LocalRank, message: u32, from: u64) -> u64 {
+    fn answering(&mut self, rank: LocalRank, message: MessageSlot, from: u64) -> u64 {
         let Inbound { envelope, ready_at, .. } = self.arrivals[message];
         let what = (self.arrivals[message].send(), Purpose::Answer);
         let Envelope { source, tag, context, bytes, .. } = envelope;
@@ -119,14 +120,14 @@ impl Executor {
     }
 
     /// Returns the time at which the copy of a message within a node begins that was matched at `from`.
-    fn copying(&mut self, rank: LocalRank, message: u32, from: u64) -> u64 {
+    fn copying(&mut self, rank: LocalRank, message: MessageSlot, from: u64) -> u64 {
         let alone = self.alone(self.arrivals[message].envelope.bytes);
         let op = self.receive_of(message);
         self.reaction_work(rank, (op, Purpose::Copy), from, alone).saturating_sub(alone).max(from)
     }
 
     /// Returns the time at which the data of a send are handed over whose request was answered at `from`.
-    fn sending_data(&mut self, rank: LocalRank, send: u32, from: u64) -> u64 {
+    fn sending_data(&mut self, rank: LocalRank, send: SendSlot, from: u64) -> u64 {
         let PendingSend { op, bytes, .. } = self.sends[send];
         if let Some(own) = self.forwards_send(send) {
             return self.nic_work(rank, (op, Purpose::Data), from, own.receive + own.send);

@@ -6,13 +6,14 @@
 use std::collections::VecDeque;
 
 use crate::slab::Slab;
+use crate::slots::SendSlot;
 
 /// Room of one node's interface.
 #[derive(Clone, Debug, Default)]
 struct Room {
     used: u64,
     /// Sends that have not been written completely.
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<SendSlot>,
     /// Whether the library has been notified that there is room for the first of them.
     is_told: bool,
 }
@@ -60,12 +61,12 @@ impl Rooms {
     }
 
     /// Lets a send wait for room for its rest.
-    pub fn wait(&mut self, node: usize, send: u32) {
+    pub fn wait(&mut self, node: usize, send: SendSlot) {
         self.nodes[node].waiting.push_back(send);
     }
 
     /// Returns the first waiting send, if there is room for a packet and its library has not been notified.
-    pub fn next(&mut self, node: usize) -> Option<u32> {
+    pub fn next(&mut self, node: usize) -> Option<SendSlot> {
         let size = self.size?.max(self.packet);
         let room = &mut self.nodes[node];
         let send = *room.waiting.front()?;
@@ -117,17 +118,18 @@ mod tests {
         // and rooms that nodes share. Room for 250 bytes, packets of 100.
         let mut rooms = Rooms::new(Some(250), 100, 2);
         assert_eq!([rooms.begin(0, 230), rooms.begin(0, 30), rooms.begin(1, 1000)], [230, 0, 200]);
-        rooms.wait(0, 7);
-        rooms.wait(0, 8);
+        let [one, other] = [7, 8].map(SendSlot);
+        rooms.wait(0, one);
+        rooms.wait(0, other);
         assert_eq!((rooms.next(0), rooms.begin(0, 5)), (None, 0), "no room, and others wait");
         let packets = [rooms.release(0, 100), rooms.release(0, 100)];
-        assert_eq!((rooms.left(packets[0]), rooms.next(0), rooms.next(0)), (0, Some(7), None));
+        assert_eq!((rooms.left(packets[0]), rooms.next(0), rooms.next(0)), (0, Some(one), None));
         assert_eq!(rooms.go_on(0, 300), 100, "whole packets");
         assert_eq!(rooms.next(0), None);
         rooms.left(packets[1]);
-        assert_eq!((rooms.next(0), rooms.go_on(0, 40), rooms.next(0)), (Some(7), 40, None));
+        assert_eq!((rooms.next(0), rooms.go_on(0, 40), rooms.next(0)), (Some(one), 40, None));
         rooms.give_back(0, 100);
-        assert_eq!((rooms.next(0), rooms.go_on(0, 60), rooms.next(0)), (Some(8), 60, None));
+        assert_eq!((rooms.next(0), rooms.go_on(0, 60), rooms.next(0)), (Some(other), 60, None));
         assert_eq!(Rooms::new(None, 100, 2).begin(1, 1 << 40), 1 << 40);
         assert_eq!(Rooms::new(Some(10), 100, 1).begin(0, 1000), 100, "a packet that is larger than the room");
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::Stream;
 use fabric::{Actions, Demand, Notice, NoticeContent, Target, Traffic, TrafficEvent, TreePacket};
-use host::{Arrived, Envelope, Executor, GroupWork, PacketContext};
+use host::{Arrived, Envelope, Executor, GroupWork, PacketContext, SendSlot};
 use mpi::program::Context;
 use routing::{RouteState, Routing};
 use units::{NodeId, PlaneId};
@@ -117,7 +117,7 @@ impl PacketContext for Asking<'_> {
         let Envelope { source, number, turn, to, tag, context, bytes, place, rendezvous: asks } = envelope;
         // No message has 2^63 bytes: the highest bit is free.
         let size = bytes | u64::from(asks) << 63;
-        let words = [source, turn, number, to, tag, context.bits(), size as u32, (size >> 32) as u32, place];
+        let words = [source, turn, number, to, tag, context.bits(), size as u32, (size >> 32) as u32, place.0];
         let notice = Notice {
             to: NodeId(node),
             from: NodeId(node),
@@ -133,7 +133,8 @@ impl PacketContext for Asking<'_> {
 fn envelope_of([source, turn, number, to, tag, context, low, high, place]: [u32; 9]) -> Envelope {
     let size = u64::from(high) << 32 | u64::from(low);
     let (bytes, asks) = (size & (u64::MAX >> 1), size >> 63 == 1);
-    Envelope { source, number, turn, to, tag, context: Context::from_bits(context), bytes, place, rendezvous: asks }
+    let (context, place) = (Context::from_bits(context), SendSlot(place));
+    Envelope { source, number, turn, to, tag, context, bytes, place, rendezvous: asks }
 }
 
 impl ScheduledTraffic {

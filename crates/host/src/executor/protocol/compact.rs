@@ -7,7 +7,7 @@
 
 use mpi::program::Matched;
 
-use super::super::{Executor, NONE, PendingSend};
+use super::super::{Executor, PendingSend};
 use super::in_transit::whole;
 use crate::completing::Completing;
 use crate::context::HostContext;
@@ -19,6 +19,7 @@ use crate::matching::Receive;
 use crate::nic::Passage;
 use crate::processor::{Occasion, WorkStart};
 use crate::report::HostError;
+use crate::slots::SendSlot;
 use crate::trace::Purpose;
 use crate::transit::{CompactMessage, CompactShape, MessageInTransit, Payload, Transmission};
 
@@ -56,7 +57,7 @@ impl Executor {
             tag,
             context,
             bytes,
-            place: NONE,
+            place: SendSlot::NONE,
             rendezvous: false,
         };
         let transmission = Transmission { bytes: carried, span, since };
@@ -125,7 +126,7 @@ impl Executor {
             tag,
             context,
             bytes,
-            place: NONE,
+            place: SendSlot::NONE,
             rendezvous: false,
         };
         if self.processors.must_defer_progress(rank) {

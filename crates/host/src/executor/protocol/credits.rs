@@ -13,11 +13,12 @@ use crate::inbound::Envelope;
 use crate::local_ranks::LocalRank;
 use crate::queues;
 use crate::rank_pair::RankPair;
+use crate::slots::SendSlot;
 
 impl Executor {
     /// Returns whether a send's data or request may be handed over now. Otherwise it waits for a credit.
     #[inline]
-    pub(super) fn may_go(&mut self, place: u32) -> bool {
+    pub(super) fn may_go(&mut self, place: SendSlot) -> bool {
         let PendingSend { op, rank, to, rendezvous, .. } = self.sends[place];
         let within = self.is_within(op.rank, to);
         let Some(credits) = self.credits.as_mut().filter(|_| !within) else { return true };
@@ -28,7 +29,7 @@ impl Executor {
 
     /// Switches an eager send that finds no credit to rendezvous, if the protocol says so. Returns whether it was
     /// switched.
-    pub(super) fn asks_for_credit(&mut self, place: u32) -> bool {
+    pub(super) fn asks_for_credit(&mut self, place: SendSlot) -> bool {
         let PendingSend { op, rank, to, rendezvous, .. } = self.sends[place];
         if rendezvous || !self.interface.protocol.asks_without_credit || self.is_within(op.rank, to) {
             return false;

@@ -8,6 +8,7 @@ use super::super::{Executor, PendingSend};
 use crate::context::{HostContext, Rendezvous};
 use crate::event::Event;
 use crate::processor::{ProgressTask, WorkStart};
+use crate::slots::{MessageSlot, SendSlot};
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
@@ -18,7 +19,7 @@ impl Executor {
     }
 
     /// Handles the receiver's answer to the request of a send, or its notice if it has fetched the data.
-    pub(in super::super) fn answer_arrived(&mut self, send: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn answer_arrived(&mut self, send: SendSlot, now: u64, around: &mut impl HostContext) {
         let PendingSend { op, rank, read_complete, .. } = self.sends[send];
         self.trace_arrival(op, if read_complete { TracedPart::Notice } else { TracedPart::Answer }, now);
         if read_complete {
@@ -33,7 +34,7 @@ impl Executor {
     }
 
     /// Sends the notice after the end of a receive whose data have been read.
-    pub(super) fn finish_read(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn finish_read(&mut self, message: MessageSlot, now: u64, around: &mut impl HostContext) {
         let (rank, send) = (self.arrivals[message].rank, self.arrivals[message].send());
         let what = (send, Purpose::Finish);
         let at = match (self.forwards_arrival(message), self.interface.matching.on_nic) {
@@ -48,13 +49,13 @@ impl Executor {
     }
 
     /// Hands over the notice that the data of a message have been read, and removes the message.
-    pub(in super::super) fn finish(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn finish(&mut self, message: MessageSlot, now: u64, around: &mut impl HostContext) {
         self.answer(message, now, around);
         self.forget(message);
     }
 
     /// Ends a send whose data have been fetched.
-    pub(in super::super) fn fetched(&mut self, send: u32, now: u64) {
+    pub(in super::super) fn fetched(&mut self, send: SendSlot, now: u64) {
         let sending = self.sends.remove(send);
         self.end(sending.rank, (sending.op.number, sending.id), now, None);
     }

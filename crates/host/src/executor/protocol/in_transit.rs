@@ -3,11 +3,12 @@
 //!
 //! Messages of a node to another arrive in the order in which they were handed over, so that none has to be announced.
 
-use super::super::{Executor, NONE};
+use super::super::Executor;
 use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::{Fragment, Passage, Rooms, Stream};
+use crate::slots::{MessageSlot, SendSlot};
 use crate::trace::{Carriage, TracedPart};
 use crate::transit::{Arriving, CompactMessage, CompactShape, MessageInTransit, Payload, Transit, Transmission};
 
@@ -48,7 +49,7 @@ impl Executor {
     /// Hands over a part of a send, its data or its request.
     pub(super) fn transmit_part(
         &mut self,
-        (place, part): (u32, TracedPart),
+        (place, part): (SendSlot, TracedPart),
         bytes: (u64, Stream),
         around: &mut impl HostContext,
     ) {
@@ -56,7 +57,7 @@ impl Executor {
         let (op, to) = (sending.op, sending.to);
         // A rendezvous message has a place at its receiver.
         let payload = match sending.placed {
-            NONE => Payload::Announced(Envelope {
+            MessageSlot::NONE => Payload::Announced(Envelope {
                 source: op.rank,
                 number: op.number,
                 turn: 0,
@@ -76,7 +77,7 @@ impl Executor {
     /// Hands over the answer to a message's request, or the notice for its data.
     pub(super) fn hand_over_answer(
         &mut self,
-        (place, part): (u32, TracedPart),
+        (place, part): (MessageSlot, TracedPart),
         now: u64,
         around: &mut impl HostContext,
     ) {

@@ -6,6 +6,7 @@ use crate::event::{Event, OpId};
 use crate::nic::{Fragment, Passage};
 use crate::queues::Taken;
 use crate::rank_pair::RankPair;
+use crate::slots::MessageSlot;
 
 impl Executor {
     /// Passes a packet of a source through the sending parts: it is generated when they let it, so that its tail leaves
@@ -51,7 +52,7 @@ impl Executor {
 
     /// Returns a packet as a part of its message. Packets may overtake one another: the first and the last count in
     /// order of arrival.
-    fn fragment_of(&mut self, place: u32, bytes: u64) -> Fragment {
+    fn fragment_of(&mut self, place: MessageSlot, bytes: u64) -> Fragment {
         let control = self.control();
         let message = &mut self.arrivals[place];
         if message.envelope.rendezvous && !message.asked {

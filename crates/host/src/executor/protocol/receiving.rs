@@ -11,11 +11,12 @@ use crate::matching::Receive;
 use crate::processor::{Occasion, ProgressTask, WorkStart};
 use crate::rank_pair::RankPair;
 use crate::report::{Completed, HostError};
+use crate::slots::MessageSlot;
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
     /// Handles a packet of a message, or its request, that has arrived.
-    pub(in super::super) fn packet_arrived(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn packet_arrived(&mut self, place: MessageSlot, now: u64, around: &mut impl HostContext) {
         let message = &mut self.arrivals[place];
         let is_first = !message.is_here;
         if message.envelope.rendezvous && is_first {
@@ -46,7 +47,7 @@ impl Executor {
 
     /// Handles a message that is here. It comes to its rank if all earlier messages of its pair have, and so do the
     /// next ones that are here.
-    pub(in super::super) fn come_in_turn(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn come_in_turn(&mut self, place: MessageSlot, now: u64, around: &mut impl HostContext) {
         if !self.arrivals.come(place) {
             return;
         }
@@ -73,7 +74,7 @@ impl Executor {
     }
 
     /// Admits a message that has come to its rank in order: the library learns of it.
-    pub(in super::super) fn admit(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn admit(&mut self, place: MessageSlot, now: u64, around: &mut impl HostContext) {
         let (envelope, rank) = (self.arrivals[place].envelope, self.arrivals[place].rank);
         if self.nics.connections.on_demand() && !self.is_within(envelope.source, envelope.to) {
             self.nics.connections.ready(RankPair { local: rank, peer: envelope.source }, now);
@@ -98,7 +99,7 @@ impl Executor {
     }
 
     /// Returns the bytes of memory that an unexpected message takes. 0 if its data have not been sent.
-    pub(in super::super) fn buffered(&self, place: u32) -> u64 {
+    pub(in super::super) fn buffered(&self, place: MessageSlot) -> u64 {
         let Envelope { bytes, rendezvous, .. } = self.arrivals[place].envelope;
         if rendezvous { 0 } else { bytes }
     }
@@ -106,7 +107,7 @@ impl Executor {
     /// Matches a message with its receive, which may be one of a burst, from `start` on.
     pub(in super::super) fn meet(
         &mut self,
-        (place, Receive { item: receive, number }): (u32, Receive),
+        (place, Receive { item: receive, number }): (MessageSlot, Receive),
         start: WorkStart,
         around: &mut impl HostContext,
     ) {
@@ -129,7 +130,7 @@ impl Executor {
     }
 
     /// Ends the receive of a message.
-    pub(in super::super) fn received(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn received(&mut self, message: MessageSlot, now: u64, around: &mut impl HostContext) {
         let Inbound { envelope, receive, number, .. } = self.arrivals[message];
         let Envelope { source, to, tag, bytes, rendezvous, .. } = envelope;
         self.end_receive(Receive { item: receive, number }, Matched { source, tag, bytes }, now);
@@ -159,13 +160,13 @@ impl Executor {
     }
 
     /// Returns the matched receive of a message, as an operation.
-    pub(in super::super) fn receive_of(&self, message: u32) -> OpId {
+    pub(in super::super) fn receive_of(&self, message: MessageSlot) -> OpId {
         let Inbound { receive, number, .. } = self.arrivals[message];
         self.op_of(Receive { item: receive, number })
     }
 
     /// Removes a message that is no longer needed.
-    pub(super) fn forget(&mut self, message: u32) {
+    pub(super) fn forget(&mut self, message: MessageSlot) {
         let source = self.arrivals[message].envelope.source;
         self.arrivals.remove(message, !self.placed.is_local(source));
     }

@@ -8,6 +8,7 @@ use crate::flow::{Part, part_of};
 use crate::nic::{Fragment, Stream};
 use crate::queues::{Outgoing, Piece, Room, Taken};
 use crate::relays::{RelayCounts, Relayed};
+use crate::slots::{MessageSlot, SendSlot};
 
 /// Flag of the mark of an answer on its way to a relay of the sender's executor. The other bits are its place among the
 /// relayed messages.
@@ -115,9 +116,9 @@ impl Executor {
                 return self.networks.as_ref()?.relays.find(OpId { rank: source, number: mark }, node);
             }
             Part::Answer if mark & RELAYED != 0 => return Some(mark & !RELAYED),
-            Part::Answer => self.sends[mark].op.rank,
+            Part::Answer => self.sends[SendSlot(mark)].op.rank,
             Part::Credit => mark,
-            Part::Placed => self.arrivals[mark].envelope.to,
+            Part::Placed => self.arrivals[MessageSlot(mark)].envelope.to,
             Part::Numbered => self.arrivals[self.arrivals.find(source, mark)?].envelope.to,
         };
         let dst = self.placed.node(to);
@@ -128,8 +129,8 @@ impl Executor {
         let relayed = Relayed { message, ranks: (source, to), relay: node, bytes: control, ..Relayed::NONE };
         let place = match part {
             Part::Credit => return Some(self.add_relayed(Relayed { op: credit_op(source, to), ..relayed })),
-            Part::Answer => return Some(self.add_relayed(Relayed { op: self.sends[mark].op, ..relayed })),
-            Part::Placed => mark,
+            Part::Answer => return Some(self.add_relayed(Relayed { op: self.sends[SendSlot(mark)].op, ..relayed })),
+            Part::Placed => MessageSlot(mark),
             Part::Numbered => self.arrivals.find(source, mark)?,
         };
         let message = &self.arrivals[place];

@@ -1,6 +1,6 @@
 //! Sender's side of the eager and the rendezvous protocol.
 
-use super::super::{Announced, Executor, NONE, PendingSend};
+use super::super::{Announced, Executor, PendingSend};
 use super::hops::Hop;
 use crate::connections::Found;
 use crate::context::HostContext;
@@ -13,6 +13,7 @@ use crate::queues::{self, Piece, Room};
 use crate::rank_pair::RankPair;
 use crate::registration::BufferUse;
 use crate::report::Released;
+use crate::slots::{MessageSlot, SendSlot};
 use crate::trace::{Carriage, Purpose, TracedPart};
 
 /// Whether bytes of a message that are handed over together include its first and its last.
@@ -46,7 +47,7 @@ impl Executor {
     }
 
     /// Starts a rendezvous send.
-    fn start_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    fn start_request(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         let sending = self.sends[place];
         let PendingSend { op, rank, to, tag, context, bytes, .. } = sending;
         let connection = self.find_connection(&sending);
@@ -68,7 +69,7 @@ impl Executor {
     }
 
     /// Starts an eager send.
-    fn start_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    fn start_data(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         let sending = &self.sends[place];
         let &PendingSend { op, rank, to, bytes, .. } = sending;
         let (connection, pair) = (self.find_connection(sending), RankPair { local: rank, peer: to });
@@ -99,7 +100,7 @@ impl Executor {
     }
 
     /// Handles the request of a send that is ready to be handed over.
-    pub(in super::super) fn send_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn send_request(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         let PendingSend { op, to, .. } = self.sends[place];
         if self.is_within(op.rank, to) {
             self.ask_within(place, now, around);
@@ -109,26 +110,26 @@ impl Executor {
     }
 
     /// Hands over the request of a send.
-    pub(super) fn put_request(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn put_request(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
         self.hand_over(place, (u64::from(self.interface.control), TracedPart::Request), now, around);
     }
 
     /// Hands over the answer to the request of a matched message, or the notice for data that have been read.
-    pub(in super::super) fn answer(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn answer(&mut self, place: MessageSlot, now: u64, around: &mut impl HostContext) {
         let part = if self.arrivals[place].missing == 0 { TracedPart::Notice } else { TracedPart::Answer };
         if self.transit.is_some() {
             return self.hand_over_answer((place, part), now, around);
         }
         let Envelope { source, to, place: sent_from, .. } = self.arrivals[place].envelope;
         let flow_id = flow_of(to, Part::Answer);
-        self.trace_hand_over(self.arrivals[place].send(), part, now, Carriage::Packets(flow_id, sent_from));
-        let answer = queues::Outgoing { flow_id, mark: sent_from, dst: self.placed.node(source) };
+        self.trace_hand_over(self.arrivals[place].send(), part, now, Carriage::Packets(flow_id, sent_from.0));
+        let answer = queues::Outgoing { flow_id, mark: sent_from.0, dst: self.placed.node(source) };
         self.queue_control((self.arrivals[place].send(), (to, source)), answer, now, around);
     }
 
     /// Handles the data of a send that are ready to be handed over.
-    pub(in super::super) fn send_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn send_data(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         if self.compact.are_possible {
             let sending = self.sends[place];
             if self.is_sent_compact(&sending) && sending.written_at <= now {
@@ -169,7 +170,7 @@ impl Executor {
     }
 
     /// Hands over the data of a send. The send ends, unless its processor still writes them.
-    pub(super) fn put_data(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn put_data(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         let PendingSend { rank, id, to, tag, context, bytes, written_at, rendezvous, .. } = self.sends[place];
         let op = self.sends[place].op;
         let OpId { rank: source, number } = op;
@@ -199,13 +200,13 @@ impl Executor {
     }
 
     /// Ends a send whose data the processor has written.
-    pub(in super::super) fn sent(&mut self, place: u32, now: u64) {
+    pub(in super::super) fn sent(&mut self, place: SendSlot, now: u64) {
         let PendingSend { op, rank, id, .. } = self.sends.remove(place);
         self.end(rank, (op.number, id), now, None);
     }
 
     /// Lets the data of a send enter the network.
-    pub(super) fn put_on_network(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn put_on_network(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         let PendingSend { op: OpId { rank: source, number }, to, bytes, .. } = self.sends[place];
         let is_cut = self.is_cut(place);
         let extent = MessageEnds { begins: true, ends: !is_cut };
@@ -219,7 +220,7 @@ impl Executor {
     }
 
     /// Announces the message of a send. A message that is carried whole needs no announcement.
-    pub(super) fn announce(&mut self, place: u32, around: &mut impl HostContext) {
+    pub(super) fn announce(&mut self, place: SendSlot, around: &mut impl HostContext) {
         let PendingSend { op, to, tag, context, bytes, rendezvous, .. } = self.sends[place];
         if self.transit.is_some() && !self.is_within(op.rank, to) {
             return;
@@ -237,7 +238,7 @@ impl Executor {
     }
 
     /// Queues a whole message of a send.
-    fn hand_over(&mut self, place: u32, what: (u64, TracedPart), now: u64, around: &mut impl HostContext) {
+    fn hand_over(&mut self, place: SendSlot, what: (u64, TracedPart), now: u64, around: &mut impl HostContext) {
         self.hand_over_part(place, what, (None, MessageEnds { begins: true, ends: true }), now, around);
     }
 
@@ -246,7 +247,7 @@ impl Executor {
     /// and from now on otherwise.
     pub(super) fn hand_over_part(
         &mut self,
-        place: u32,
+        place: SendSlot,
         what: (u64, TracedPart),
         (given, extent): (Option<Stream>, MessageEnds),
         now: u64,
@@ -262,7 +263,8 @@ impl Executor {
             let stream = self.stream_of((node, is_data), (0, bytes), written, at);
             return self.transmit_part((place, traced), (bytes, stream), around);
         }
-        let (part, mark) = if placed == NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed) };
+        let (part, mark) =
+            if placed == MessageSlot::NONE { (Part::Numbered, op.number) } else { (Part::Placed, placed.0) };
         let message = queues::Outgoing { flow_id: flow_of(op.rank, part), mark, dst: self.placed.node(to) };
         if extent.begins {
             self.trace_hand_over(op, traced, now, Carriage::Packets(message.flow_id, mark));

@@ -17,6 +17,7 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::processor::{ProgressTask, WorkStart};
+use crate::slots::{MessageSlot, SendSlot};
 use crate::trace::{Carriage, Purpose, TracedPart};
 
 impl Executor {
@@ -32,13 +33,13 @@ impl Executor {
 
     /// Returns whether a send's message is copied by its sender.
     #[inline]
-    pub(super) fn is_copied_in(&self, place: u32) -> bool {
+    pub(super) fn is_copied_in(&self, place: SendSlot) -> bool {
         let PendingSend { op, to, rendezvous, .. } = self.sends[place];
         self.interface.protocol.memory.is_some() && !rendezvous && self.is_within(op.rank, to)
     }
 
     /// Begins the sender's copy of a send within a node that has passed its overhead.
-    pub(super) fn send_within(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn send_within(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
         let PendingSend { op, bytes, .. } = self.sends[place];
         self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
@@ -46,7 +47,7 @@ impl Executor {
     }
 
     /// Announces a message within a node that is copied by its receiver alone.
-    pub(super) fn ask_within(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn ask_within(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         self.announce(place, around);
         self.sends[place].read_complete = true;
         let PendingSend { op, placed, .. } = self.sends[place];
@@ -75,21 +76,21 @@ impl Executor {
     }
 
     /// Ends the sender's copy, and the send.
-    pub(in super::super) fn copied_in(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn copied_in(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         let PendingSend { op, rank, id, placed, .. } = self.sends.remove(place);
         self.end(rank, (op.number, id), now, None);
         self.later(now.saturating_add(self.memory_latency()), op, Event::Readable(placed), now, around);
     }
 
     /// Begins the receiver's copy.
-    pub(in super::super) fn copy_out(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn copy_out(&mut self, message: MessageSlot, now: u64, around: &mut impl HostContext) {
         let op = self.receive_of(message);
         let Envelope { bytes, .. } = self.arrivals[message].envelope;
         self.begin_copy((op, Event::Copied(message)), bytes, now, around);
     }
 
     /// Ends the receiver's copy.
-    pub(in super::super) fn copied(&mut self, message: u32, now: u64, around: &mut impl HostContext) {
+    pub(in super::super) fn copied(&mut self, message: MessageSlot, now: u64, around: &mut impl HostContext) {
         self.arrivals[message].missing = 0;
         let (send, rank) = (self.arrivals[message].send(), self.arrivals[message].rank);
         let Envelope { place, rendezvous, .. } = self.arrivals[message].envelope;

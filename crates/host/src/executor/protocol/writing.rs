@@ -11,11 +11,12 @@ use crate::event::Event;
 use crate::nic::{PerByte, Stream};
 use crate::processor::{Occasion, ProgressTask, WorkStart};
 use crate::queues::{Room, Taken};
+use crate::slots::SendSlot;
 use crate::trace::{Purpose, TracedPart};
 
 impl Executor {
     /// Writes the data of a send that fit, from a time on.
-    pub(in super::super) fn begin_writing(&mut self, place: u32, from: u64, occasion: Occasion) {
+    pub(in super::super) fn begin_writing(&mut self, place: SendSlot, from: u64, occasion: Occasion) {
         let PendingSend { op, rank, bytes, .. } = self.sends[place];
         let node = self.local_node(op.rank);
         let fits = self.nics.rooms.begin(node, bytes.max(1));
@@ -26,13 +27,13 @@ impl Executor {
     }
 
     /// Returns whether some data of a send that is handed over have found no room.
-    pub(super) fn is_cut(&self, place: u32) -> bool {
+    pub(super) fn is_cut(&self, place: SendSlot) -> bool {
         let PendingSend { bytes, written, .. } = self.sends[place];
         written.is_some_and(|written| written < bytes.max(1))
     }
 
     /// Cancels the writing of a send's data, which do not leave yet.
-    pub(super) fn forget_writing(&mut self, place: u32) {
+    pub(super) fn forget_writing(&mut self, place: SendSlot) {
         let PendingSend { op, written, .. } = self.sends[place];
         let node = self.local_node(op.rank);
         self.nics.rooms.give_back(node, written.unwrap_or(0));
@@ -40,7 +41,7 @@ impl Executor {
     }
 
     /// Lets a send wait for room for the rest of its data.
-    pub(super) fn wait_for_room(&mut self, place: u32, now: u64, around: &mut impl HostContext) {
+    pub(super) fn wait_for_room(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
         let node = self.local_node(self.sends[place].op.rank);
         self.nics.rooms.wait(node, place);
         self.tell_room(node, now, around);
@@ -56,7 +57,7 @@ impl Executor {
     /// Writes the part of the rest of a send that fits, from a time on.
     pub(in super::super) fn go_on_writing(
         &mut self,
-        place: u32,
+        place: SendSlot,
         WorkStart { from, now }: WorkStart,
         around: &mut impl HostContext,
     ) {
