@@ -236,23 +236,31 @@ pub(crate) struct ListShape {
     pub max: usize,
 }
 
-/// Bounds of a value. The flag of a bound says whether the bound itself is allowed.
+/// Bounds of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds<T> {
-    pub min: Option<(T, bool)>,
-    pub max: Option<(T, bool)>,
+    pub min: Option<Bound<T>>,
+    pub max: Option<Bound<T>>,
+}
+
+/// Bound of a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound<T> {
+    pub value: T,
+    /// Whether the bound itself is allowed.
+    pub inclusive: bool,
 }
 
 impl<T: PartialOrd + Copy> Bounds<T> {
     pub fn allow(&self, value: T) -> bool {
-        self.min.is_none_or(|(min, itself)| if itself { value >= min } else { value > min })
-            && self.max.is_none_or(|(max, itself)| if itself { value <= max } else { value < max })
+        self.min.is_none_or(|min| value > min.value || min.inclusive && value == min.value)
+            && self.max.is_none_or(|max| value < max.value || max.inclusive && value == max.value)
     }
 
     fn of(schema: &Json, read: fn(&Json) -> Option<T>) -> Self {
         let bound = |inclusive: &str, exclusive: &str| {
-            let inclusive = schema.get(inclusive).and_then(read).map(|value| (value, true));
-            schema.get(exclusive).and_then(read).map(|value| (value, false)).or(inclusive)
+            let of = |key, inclusive| schema.get(key).and_then(read).map(|value| Bound { value, inclusive });
+            of(exclusive, false).or(of(inclusive, true))
         };
         Self { min: bound("minimum", "exclusiveMinimum"), max: bound("maximum", "exclusiveMaximum") }
     }
@@ -474,6 +482,6 @@ fn integer_bounds(schema: &Json) -> Bounds<i128> {
         (true, bits) => (Some(0), bits.map(largest)),
         (false, bits) => (bits.map(|bits| -largest(bits - 1) - 1), bits.map(|bits| largest(bits - 1))),
     };
-    let itself = |bound: i128| (bound, true);
+    let itself = |value| Bound { value, inclusive: true };
     Bounds { min: given.min.or(min.map(itself)), max: given.max.or(max.map(itself)) }
 }

@@ -8,7 +8,7 @@ use units::{Bytes, counted};
 use super::error::{ConfigError, shown};
 use super::kinds;
 use super::place::Place;
-use super::schema::{Bounds, Choice, Key, ListShape, Name, Quantity, Shape, TableShape, own_key};
+use super::schema::{Bound, Bounds, Choice, Key, ListShape, Name, Quantity, Shape, TableShape, own_key};
 use super::tree::{Entry, Node, Table, Value};
 
 /// Returns all errors of a file of shape `file`, except for its sweep. The section `missing` is an error too.
@@ -428,23 +428,25 @@ fn quantity_words(quantity: &Quantity) -> String {
 
 pub(crate) fn quantity_range(quantity: &Quantity) -> String {
     match (quantity.bounds.min, quantity.bounds.max) {
-        (Some((1, true)), None) => "greater than 0".into(),
+        (Some(Bound { value: 1, inclusive: true }), None) => "greater than 0".into(),
         (min, max) => {
-            let written = |bound: Option<(u64, bool)>| bound.map(|(value, itself)| ((quantity.written)(value), itself));
-            range(&Bounds { min: written(min), max: written(max) })
+            let written = |Bound { value, inclusive }| Bound { value: (quantity.written)(value), inclusive };
+            range(&Bounds { min: min.map(written), max: max.map(written) })
         }
     }
 }
 
 /// Returns bounds in words, for messages of the form "it must be ...".
 pub(crate) fn range<T: Display>(Bounds { min, max }: &Bounds<T>) -> String {
-    let least =
-        min.as_ref().map(|(min, itself)| format!("{} {min}", if *itself { "at least" } else { "greater than" }));
-    let most = max.as_ref().map(|(max, itself)| format!("{} {max}", if *itself { "at most" } else { "less than" }));
-    match (min, max) {
-        (Some((min, true)), Some((max, true))) => format!("from {min} to {max}"),
-        _ => [least, most].into_iter().flatten().collect::<Vec<_>>().join(" and "),
+    if let (Some(Bound { value: min, inclusive: true }), Some(Bound { value: max, inclusive: true })) = (min, max) {
+        return format!("from {min} to {max}");
     }
+    let words = |bound: &Option<Bound<T>>, inclusive: &str, exclusive: &str| {
+        let words = |own: &Bound<T>| format!("{} {}", if own.inclusive { inclusive } else { exclusive }, own.value);
+        bound.as_ref().map(words)
+    };
+    let both = [words(min, "at least", "greater than"), words(max, "at most", "less than")];
+    both.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
 fn count(list: &ListShape) -> String {

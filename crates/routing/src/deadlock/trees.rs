@@ -23,9 +23,22 @@ pub(super) struct IslandTrees<'a> {
     pub routers: u32,
 }
 
-/// Dependency in an island: the router, port and class of the held channel, the router at its end, and the wanted port
-/// and class there. The flag says whether the packet may turn back.
-pub(super) type Dependency = (RouterId, PortId, VcClass, RouterId, PortId, VcClass, bool);
+/// Output of a router of an island, and a class of virtual channels there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct OutputClass {
+    router: RouterId,
+    port: PortId,
+    vc_class: VcClass,
+}
+
+/// Dependency in an island.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Dependency {
+    held: OutputClass,
+    wanted: OutputClass,
+    /// Whether the packet may turn back.
+    turns: bool,
+}
 
 impl IslandTrees<'_> {
     fn entries(&self) -> Range<u32> {
@@ -52,10 +65,14 @@ impl IslandTrees<'_> {
         for entry in self.entries() {
             let tree = self.trees.entry(entry).tree;
             for exit in self.trees.exits(entry).iter().filter(|exit| exit.next != Exit::NODE) {
-                let held = (self.router(entry), exit.port, exit.vc_class);
-                let (next, turns) = (self.router(exit.next), self.turns(tree, exit));
-                let wanted = self.trees.exits(exit.next).iter();
-                all.extend(wanted.map(|own| (held.0, held.1, held.2, next, own.port, own.vc_class, turns)));
+                let output = |entry, own: &Exit| OutputClass {
+                    router: self.router(entry),
+                    port: own.port,
+                    vc_class: own.vc_class,
+                };
+                let (held, turns) = (output(entry, exit), self.turns(tree, exit));
+                let wanted = self.trees.exits(exit.next).iter().map(|own| output(exit.next, own));
+                all.extend(wanted.map(|wanted| Dependency { held, wanted, turns }));
             }
         }
         all.sort_unstable();

@@ -112,6 +112,16 @@ pub fn worst_permutation(
     }
 }
 
+/// Channel that stands for all channels of its orbit.
+#[derive(Clone, Copy)]
+struct Representative {
+    /// Router that the channel leaves.
+    router: RouterId,
+    channel: ChannelId,
+    /// Number of channels in the orbit.
+    copies: u64,
+}
+
 /// What a survey of all flows tells of a channel.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
@@ -181,13 +191,13 @@ impl<'a> Search<'a> {
     /// Returns the channels to search, those with the highest bounds first.
     fn survey(&self, capacity: &RelativeCapacity<'_>) -> Result<Vec<Candidate>, RoutingContractError> {
         let chosen = self.representatives();
-        let places = self.places(chosen.iter().map(|&(_, channel, _)| channel));
-        let ends: Vec<(RouterId, ChannelId)> = chosen.iter().map(|&(router, channel, _)| (router, channel)).collect();
+        let places = self.places(chosen.iter().map(|own| own.channel));
+        let ends: Vec<(RouterId, ChannelId)> = chosen.iter().map(|own| (own.router, own.channel)).collect();
         let classes = Classes::new(self.topology, (&self.wiring, &ends), (&self.sources, &self.targets));
         let make = |_| Survey::new(&self.targets.counts, classes.as_ref(), chosen.len());
         let found = self.follow(&places, (0.0, SURVEY), &make)?;
         let bounds = classes.as_ref().map(|classes| classes.bounds(&self.sources.counts()));
-        let candidate = |(place, &(_, channel, copies)): (usize, &(RouterId, ChannelId, u64))| {
+        let candidate = |(place, &Representative { channel, copies, .. }): (usize, &Representative)| {
             let by_piece = std::array::from_fn(|piece| found[piece].shares[place]);
             let sum = found.iter().map(|piece| piece.sums[place]).sum::<u64>() as f64 / UNIT;
             let bound = bounds.as_ref().map_or(sum, |bounds| bounds[place].min(sum)) / capacity(channel);
@@ -205,17 +215,17 @@ impl<'a> Search<'a> {
         Ok(candidates)
     }
 
-    /// Returns one channel of each orbit, after its router, with the number of channels in the orbit. Without symmetry,
-    /// returns all.
-    fn representatives(&self) -> Vec<(RouterId, ChannelId, u64)> {
+    /// Returns one channel of each orbit. Without symmetry, returns all.
+    fn representatives(&self) -> Vec<Representative> {
+        let of = |router, channel, copies| Representative { router, channel, copies };
         let Some(Symmetry { orbit, .. }) = self.routing.symmetry().filter(|_| self.is_whole) else {
-            return self.wiring.between_routers().map(|(router, _, channel)| (router, channel, 1)).collect();
+            return self.wiring.between_routers().map(|(router, _, channel)| of(router, channel, 1)).collect();
         };
-        let mut orbits: Vec<Option<(RouterId, ChannelId, u64)>> = Vec::new();
+        let mut orbits: Vec<Option<Representative>> = Vec::new();
         for (router, port, channel) in self.wiring.between_routers() {
             let number = orbit(router, port) as usize;
             orbits.resize(orbits.len().max(number + 1), None);
-            orbits[number].get_or_insert((router, channel, 0)).2 += 1;
+            orbits[number].get_or_insert(of(router, channel, 0)).copies += 1;
         }
         orbits.into_iter().flatten().collect()
     }

@@ -42,8 +42,8 @@ pub(crate) fn namd(problem: &Problem<'_>, scheme: Scheme) -> Result<Mapping, Map
         Scheme::Patches | Scheme::Topology => bisect(problem, &patches, &mut place_of),
     }
     problem.fixed.iter().for_each(|&(task, place)| place_of[task as usize] = place);
-    let mut balancer = Balancer::new(problem, &affinity, room, place_of, &patches);
-    balancer.run(scheme == Scheme::Topology);
+    let mut balancer = Balancer::new(problem, (&affinity, scheme), room, place_of, &patches);
+    balancer.run();
     let mut mapping = Mapping { place_of: balancer.place_of };
     repair(problem, room, &mut mapping);
     Ok(mapping)
@@ -105,6 +105,7 @@ fn each_patch(cells: &Box3, patches: &TaskArray, call: &mut dyn FnMut(u32)) {
 struct Balancer<'a> {
     problem: &'a Problem<'a>,
     affinity: &'a Affinity,
+    scheme: Scheme,
     room: Room,
     place_of: Vec<u32>,
     count: Vec<u32>,
@@ -117,7 +118,7 @@ struct Balancer<'a> {
 impl<'a> Balancer<'a> {
     fn new(
         problem: &'a Problem<'a>,
-        affinity: &'a Affinity,
+        (affinity, scheme): (&'a Affinity, Scheme),
         room: Room,
         place_of: Vec<u32>,
         patches: &TaskArray,
@@ -130,18 +131,18 @@ impl<'a> Balancer<'a> {
         }
         let home = |patch: u32| vec![place_of[(patches.first + patch) as usize]];
         let proxies = (0..patches.len()).map(home).collect();
-        Self { problem, affinity, room, place_of, count, load, proxies, first: patches.first }
+        Self { problem, affinity, scheme, room, place_of, count, load, proxies, first: patches.first }
     }
 
     /// Places all computes.
-    fn run(&mut self, topology: bool) {
+    fn run(&mut self) {
         let loads = &self.problem.graph.loads;
         let mut order: Vec<u32> =
             (0..self.place_of.len() as u32).filter(|&task| self.place_of[task as usize] == NONE).collect();
         order.sort_by(|&a, &b| loads[b as usize].total_cmp(&loads[a as usize]).then(a.cmp(&b)));
         for task in order {
             let patches = self.patches_of(task);
-            let place = self.choose(task, &patches, topology);
+            let place = self.choose(task, &patches);
             self.place_of[task as usize] = place;
             self.count[place as usize] += 1;
             self.load[place as usize] += loads[task as usize];
@@ -170,8 +171,8 @@ impl<'a> Balancer<'a> {
     }
 
     /// Returns the sum of hops from a place to the homes of patches; 0 if the topology is not used.
-    fn hops(&self, place: u32, patches: &[u32], topology: bool) -> u32 {
-        if !topology {
+    fn hops(&self, place: u32, patches: &[u32]) -> u32 {
+        if self.scheme != Scheme::Topology {
             return 0;
         }
         let home = |&patch: &u32| self.proxies[patch as usize][0];
@@ -179,10 +180,10 @@ impl<'a> Balancer<'a> {
     }
 
     /// Returns the start of a compute if it may stay there, or else the result of the three steps.
-    fn choose(&self, task: u32, patches: &[u32], topology: bool) -> u32 {
+    fn choose(&self, task: u32, patches: &[u32]) -> u32 {
         let near = |among: &mut dyn Iterator<Item = u32>| {
             let fitting = among.filter(|&place| self.fits(task, place));
-            let priced = fitting.map(|place| (self.hops(place, patches, topology), self.load[place as usize], place));
+            let priced = fitting.map(|place| (self.hops(place, patches), self.load[place as usize], place));
             priced.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))).map(|found| found.2)
         };
         let has = |place: u32, patch: u32| self.proxies[patch as usize].contains(&place);
@@ -193,7 +194,8 @@ impl<'a> Balancer<'a> {
         any.dedup();
         // The home of the first patch lies in the brick like any other processor of it; the topology-aware balancer
         // does not need it.
-        let start = patches.first().filter(|_| !topology).map(|&patch| self.proxies[patch as usize][0]);
+        let start =
+            patches.first().filter(|_| self.scheme != Scheme::Topology).map(|&patch| self.proxies[patch as usize][0]);
         start
             .filter(|&place| self.fits(task, place))
             .or_else(|| near(&mut any.iter().copied().filter(|&place| all(place))))

@@ -7,7 +7,7 @@ use topology::{ChannelClass, Topology};
 use units::RouterId;
 
 use super::super::load::TreeLoad;
-use super::super::orders::{Order, Way};
+use super::super::orders::{Order, TreeRule, Way};
 use super::super::tree::{Request, Step, Tree};
 use super::Builder;
 use crate::algorithms::tables::UNREACHED;
@@ -18,8 +18,8 @@ pub(super) struct Growth {
     pub kind: &'static str,
     pub topology: Arc<dyn Topology>,
     pub order: Box<dyn Order>,
-    /// Whether ties in depth are broken by the load, rather than by the size of the tree.
-    pub balanced: bool,
+    /// Rule that breaks ties in depth.
+    pub rule: TreeRule,
     /// Number of channels by which a tree may be deeper than necessary, for the sake of the load of its root.
     pub extra_depth: u32,
 }
@@ -48,7 +48,7 @@ impl Builder for Growth {
             Some(root) => root,
             None => self.root(&switches, load)?,
         };
-        let way = self.order.way(load, root, &switches, self.balanced);
+        let way = self.order.way(load, root, &switches, self.rule);
         let depth = switches.iter().map(|router| way.hops[router.index()]).max()?;
         let steps = if depth == UNREACHED { None } else { self.steps(&way, &switches, load) }?;
         // A group on one switch has no wires, and so no second tree that differs.
@@ -87,8 +87,8 @@ impl Growth {
         let most = least.saturating_add(self.extra_depth);
         let near = found.into_iter().filter(|&(depth, _)| depth != UNREACHED && depth <= most);
         near.map(|(depth, root)| {
-            let loaded = if self.balanced { load.through(root) } else { 0 };
-            let depth = if self.balanced { 0 } else { depth };
+            let loaded = if self.rule == TreeRule::Load { load.through(root) } else { 0 };
+            let depth = if self.rule == TreeRule::Load { 0 } else { depth };
             (depth, loaded, total[root.index()], root)
         })
         .min()
@@ -113,7 +113,7 @@ impl Growth {
             for switch in ring {
                 let key = |&(next, step): &(RouterId, Step)| {
                     let loads = (load.over(switch, step.port), load.through(next));
-                    (!in_tree[next.index()], if self.balanced { loads } else { (0, 0) }, step.port)
+                    (!in_tree[next.index()], if self.rule == TreeRule::Load { loads } else { (0, 0) }, step.port)
                 };
                 let (next, step) = self.order.steps(load, way, switch).into_iter().min_by_key(key)?;
                 steps.push(step);

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 
-use super::super::orders::Order;
 use super::super::orders::kind::OrderKind;
+use super::super::orders::{Order, TreeRule};
 use super::Builder;
 use super::growth::Growth;
 
@@ -32,7 +32,7 @@ impl LoadBalancedSpec {
             kind: "load-balanced",
             topology: Arc::clone(topology),
             order,
-            balanced: true,
+            rule: TreeRule::Load,
             extra_depth: self.extra_depth,
         }
     }

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 
-use super::super::orders::Order;
 use super::super::orders::kind::OrderKind;
+use super::super::orders::{Order, TreeRule};
 use super::Builder;
 use super::growth::Growth;
 
@@ -26,6 +26,6 @@ pub struct MinimalDepthSpec {
 impl MinimalDepthSpec {
     /// Returns the builder on a topology, by an order that is made for it.
     pub(in super::super) fn build(self, topology: &Arc<dyn Topology>, order: Box<dyn Order>) -> impl Builder + 'static {
-        Growth { kind: "minimal-depth", topology: Arc::clone(topology), order, balanced: false, extra_depth: 0 }
+        Growth { kind: "minimal-depth", topology: Arc::clone(topology), order, rule: TreeRule::Size, extra_depth: 0 }
     }
 }

@@ -6,7 +6,7 @@ use topology::views::Grid;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
-use super::{Order, Way};
+use super::{Order, TreeRule, Way};
 use crate::algorithms::dimension_order::{DimensionOrderSpec, RingTies};
 use crate::algorithms::tables::UNREACHED;
 use crate::trees::load::TreeLoad;
@@ -61,7 +61,7 @@ impl Order for DimensionOrder {
         (0..self.torus.routers()).map(|root| self.hops(load, from, RouterId(root))).collect()
     }
 
-    fn way(&self, load: &TreeLoad, root: RouterId, _switches: &[RouterId], _balanced: bool) -> Way {
+    fn way(&self, load: &TreeLoad, root: RouterId, _switches: &[RouterId], _rule: TreeRule) -> Way {
         let hops = (0..self.torus.routers()).map(|from| self.hops(load, RouterId(from), root));
         Way { root, hops: hops.collect(), gates: Vec::new() }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use topology::{ChannelClass, Topology};
 use units::RouterId;
 
-use super::{Order, Way};
+use super::{Order, TreeRule, Way};
 use crate::algorithms::tables::{distances, neighbours};
 use crate::trees::load::TreeLoad;
 use crate::trees::tree::Step;
@@ -26,7 +26,7 @@ impl Order for Hops {
         distances(&*self.0, from, |router, port, _| !load.is_taken(router, port))
     }
 
-    fn way(&self, load: &TreeLoad, root: RouterId, _switches: &[RouterId], _balanced: bool) -> Way {
+    fn way(&self, load: &TreeLoad, root: RouterId, _switches: &[RouterId], _rule: TreeRule) -> Way {
         Way { root, hops: self.reach(load, root), gates: Vec::new() }
     }
 

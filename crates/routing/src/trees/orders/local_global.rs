@@ -10,7 +10,7 @@ use topology::views::Groups;
 use topology::{ChannelClass, Endpoint, Topology};
 use units::{PortId, RouterId};
 
-use super::{Order, Way};
+use super::{Order, TreeRule, Way};
 use crate::algorithms::tables::UNREACHED;
 use crate::trees::load::TreeLoad;
 use crate::trees::tree::Step;
@@ -62,13 +62,13 @@ impl LocalGlobal {
 
     /// Returns the wire by which paths from some routers of a group to a root leave the group: the one that gives the
     /// farthest router the fewest channels, with their number.
-    fn gate(&self, load: &TreeLoad, root: RouterId, some: &[RouterId], balanced: bool) -> Option<(u32, Wire)> {
+    fn gate(&self, load: &TreeLoad, root: RouterId, some: &[RouterId], rule: TreeRule) -> Option<(u32, Wire)> {
         let group = self.0.place(*some.first()?).0;
         let to_root = self.wires(load, group).filter(|wire| self.0.place(wire.to).0 == self.0.place(root).0);
         let cost = |wire: Wire| {
             let behind = self.local_hops(load, wire.to, root);
             let before = some.iter().map(|&from| self.local_hops(load, from, wire.from)).max();
-            let loaded = if balanced { load.over(wire.from, wire.port) } else { 0 };
+            let loaded = if rule == TreeRule::Load { load.over(wire.from, wire.port) } else { 0 };
             (before.unwrap_or(0).saturating_add(1).saturating_add(behind), loaded, wire.from, wire.port, wire)
         };
         let best = to_root.map(cost).filter(|cost| cost.0 != UNREACHED);
@@ -116,12 +116,12 @@ impl Order for LocalGlobal {
             if self.0.place(some[0]).0 == home {
                 return some.iter().map(|&from| self.local_hops(load, from, root)).max().unwrap_or(0);
             }
-            self.gate(load, root, some, false).map_or(UNREACHED, |(hops, _)| hops)
+            self.gate(load, root, some, TreeRule::Size).map_or(UNREACHED, |(hops, _)| hops)
         };
         self.by_group(switches).map(of_group).max().unwrap_or(0)
     }
 
-    fn way(&self, load: &TreeLoad, root: RouterId, switches: &[RouterId], balanced: bool) -> Way {
+    fn way(&self, load: &TreeLoad, root: RouterId, switches: &[RouterId], rule: TreeRule) -> Way {
         let size = self.0.size();
         let home = self.0.place(root).0;
         let mut hops = vec![UNREACHED; self.0.routers() as usize];
@@ -134,7 +134,7 @@ impl Order for LocalGlobal {
             if group == home {
                 continue;
             }
-            let Some((_, wire)) = self.gate(load, root, some, balanced) else { continue };
+            let Some((_, wire)) = self.gate(load, root, some, rule) else { continue };
             gates[group as usize] = Some((wire.from, wire.port));
             let behind = hops[wire.to.index()].saturating_add(1);
             for from in (0..size.a).map(|number| self.0.router(group, number)) {

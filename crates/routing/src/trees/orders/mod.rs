@@ -35,11 +35,19 @@ pub(super) trait Order: Debug {
     fn depth(&self, _load: &TreeLoad, _root: RouterId, _switches: &[RouterId], bound: u32) -> u32 {
         bound
     }
-    /// Returns the paths toward a root for a tree of some switches. If a choice binds all paths, the least loaded one
-    /// is made.
-    fn way(&self, load: &TreeLoad, root: RouterId, switches: &[RouterId], balanced: bool) -> Way;
+    /// Returns the paths toward a root for a tree of some switches. `rule` makes a choice that binds all paths.
+    fn way(&self, load: &TreeLoad, root: RouterId, switches: &[RouterId], rule: TreeRule) -> Way;
     /// Returns the steps from a switch that lead one channel nearer to the root, with their far switches.
     fn steps(&self, load: &TreeLoad, way: &Way, at: RouterId) -> Vec<(RouterId, Step)>;
+}
+
+/// Rule that chooses among trees of equal depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TreeRule {
+    /// The smallest tree.
+    Size,
+    /// The tree on the least loaded wires and switches.
+    Load,
 }
 
 /// Paths toward a root.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use topology::{ChannelClass, Topology};
 use units::RouterId;
 
-use super::{Order, Way};
+use super::{Order, TreeRule, Way};
 use crate::algorithms::tables::{distances, neighbours};
 use crate::algorithms::up_down::{Levels, center};
 use crate::trees::load::TreeLoad;
@@ -52,7 +52,7 @@ impl Order for UpDown {
         distances(&*self.topology, from, |at, port, next| self.levels.is_up(at, next) && !load.is_taken(at, port))
     }
 
-    fn way(&self, load: &TreeLoad, root: RouterId, _switches: &[RouterId], _balanced: bool) -> Way {
+    fn way(&self, load: &TreeLoad, root: RouterId, _switches: &[RouterId], _rule: TreeRule) -> Way {
         // Backwards from the root, a path up is a path down.
         let may = |at, port, next| self.levels.is_up(next, at) && !load.is_taken(at, port);
         Way { root, hops: distances(&*self.topology, root, may), gates: Vec::new() }

@@ -20,7 +20,7 @@ use units::LocatedError;
 
 use self::dump::{Device, DeviceKind, Dump, Wire};
 use self::hosts::host;
-use self::speeds::Speeds;
+use self::speeds::{ListedWire, Speeds};
 use super::wiring::{Node, natural};
 use super::{Wiring, WiringAddresses};
 
@@ -162,9 +162,10 @@ impl<'a> Fabric<'a> {
                 self.addresses.wires.push([from.1, peer_port]);
             }
             let ends = [wire.speed, back.and_then(|back| back.speed)];
-            let counts =
-                ![device, other].iter().any(|end| end.kind == DeviceKind::Router || is_aggregation(end.description));
-            self.speeds.count(ends, back.is_some(), (switches, counts));
+            let left_out = |end: &&Device<'_>| end.kind == DeviceKind::Router || is_aggregation(end.description);
+            if ![device, other].iter().any(left_out) {
+                self.speeds.count(ListedWire { ends, both: back.is_some(), switches });
+            }
         }
         Ok(())
     }

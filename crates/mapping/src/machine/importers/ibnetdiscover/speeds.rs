@@ -17,13 +17,20 @@ pub(super) struct Speeds {
     differing: u64,
 }
 
+/// Wire as its ends list it.
+#[derive(Clone, Copy)]
+pub(super) struct ListedWire<'a> {
+    /// Speeds that its ends report.
+    pub ends: [Option<&'a str>; 2],
+    /// Whether both ends list the wire.
+    pub both: bool,
+    /// Whether both ends are switches.
+    pub switches: bool,
+}
+
 impl Speeds {
-    /// Counts a wire by the speed that its ends report: the slower of two. `both` says whether both ends list the wire.
-    pub fn count(&mut self, ends: [Option<&str>; 2], both: bool, (switches, carries): (bool, bool)) {
-        if !carries {
-            return;
-        }
-        let [one, other] = ends;
+    /// Counts a wire by the speed that its ends report: the slower of two.
+    pub fn count(&mut self, ListedWire { ends: [one, other], both, switches }: ListedWire<'_>) {
         self.differing += u64::from(both && one != other && one.is_some() && other.is_some());
         let known = one.into_iter().chain(other);
         let slowest = known.min_by(|one, other| rate(one).total_cmp(&rate(other)));
