@@ -12,7 +12,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::rank_pair::RankPair;
+use crate::rank_pair::{RankEnds, RankPair};
 use crate::recent::Recent;
 use crate::table::Table;
 
@@ -152,7 +152,7 @@ impl Connections {
     /// Returns the time at which the interface of a source has the state of the connection for a message that is handed
     /// over now.
     #[inline]
-    pub fn fetch(&mut self, source: usize, (from, to): (u32, u32), now: u64) -> u64 {
+    pub fn fetch(&mut self, source: usize, RankEnds { from, to }: RankEnds, now: u64) -> u64 {
         let Some(cache) = &mut self.cache else { return now };
         let key = u64::from(from) << 32 | u64::from(to);
         let fetched = self.free_at[source].max(now).saturating_add(self.params.miss);

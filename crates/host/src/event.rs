@@ -73,11 +73,12 @@ pub(crate) enum Event {
     LeftRelay(u32),
 }
 
-/// Operation: its rank, and the number of operations that the rank had started before it. Events of equal times are
-/// ordered by it.
+/// Operation of a rank. A message is identified by its send. Events of equal times are ordered by their operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct OpId {
+pub struct OpId {
+    /// Rank.
     pub rank: u32,
+    /// Number of operations that the rank had started before it.
     pub number: u32,
 }
 
@@ -90,18 +91,18 @@ impl Key for OpId {
 impl OpId {
     /// Returns both in one number, which orders the operations of an instant.
     #[inline]
-    pub fn packed(self) -> u64 {
+    pub(crate) fn packed(self) -> u64 {
         u64::from(self.rank) << 32 | u64::from(self.number)
     }
 
     /// Returns the operation of a packed number.
     #[inline]
-    pub fn of_packed(packed: u64) -> Self {
+    pub(crate) fn of_packed(packed: u64) -> Self {
         Self { rank: (packed >> 32) as u32, number: packed as u32 }
     }
 
     /// Order before all operations.
-    pub const FIRST: Self = Self { rank: 0, number: 0 };
+    pub(crate) const FIRST: Self = Self { rank: 0, number: 0 };
 }
 
 /// Pending events, in the order of their times in picoseconds.

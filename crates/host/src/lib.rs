@@ -47,6 +47,7 @@ pub use context::{
     Arrived, ForwardingParams, GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams,
     NicParams, Outgoing, PacketContext, ProtocolParams, Rendezvous,
 };
+pub use event::OpId;
 pub use executor::{CheckedElements, Executor, GroupPackets, SegmentWork, group_items};
 pub use flow::most_ranks;
 pub use groups::Groups;
@@ -67,8 +68,6 @@ pub use registration::{BufferRule, RegisteredEnds, RegistrationParams};
 pub use relays::{RelayCounts, RelayParams};
 pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use slots::SendSlot;
-pub use trace::{
-    Carriage, Kind, MOST_TRACED, NO_OP, OpKey, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,
-};
+pub use trace::{Carriage, Kind, MOST_TRACED, NO_OP, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};
 pub use transit::MessageInTransit;
 pub use ways::{Way, Ways};

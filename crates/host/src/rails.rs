@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::groups::mixed;
+use crate::rank_pair::RankEnds;
 
 /// Rule that selects the rail of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -122,7 +123,7 @@ impl Rails {
 }
 
 /// Returns the number by which two ranks select a rail. The numbers of consecutive ranks are unrelated.
-pub(crate) fn hash_of((from, to): (u32, u32)) -> u32 {
+pub(crate) fn hash_of(RankEnds { from, to }: RankEnds) -> u32 {
     (mixed(u64::from(from) << 32 | u64::from(to)) >> 32) as u32
 }
 

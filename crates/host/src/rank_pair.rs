@@ -12,6 +12,13 @@ pub(crate) struct RankPair {
     pub peer: u32,
 }
 
+/// Ranks that a message is sent from and to, by their numbers in the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RankEnds {
+    pub from: u32,
+    pub to: u32,
+}
+
 impl Key for RankPair {
     fn words(self) -> (u64, u64) {
         (u64::from(self.local.0), u64::from(self.peer))

@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 
 use crate::event::OpId;
 use crate::queues::Outgoing;
+use crate::rank_pair::RankEnds;
 use crate::slab::Slab;
 use crate::table::{Key, Table};
 use crate::ways::Share;
@@ -39,8 +40,7 @@ pub(crate) struct Relayed {
     pub op: OpId,
     /// Message, as the relay sends it: to its destination.
     pub message: Outgoing,
-    /// Ranks that the message is sent from and to.
-    pub ranks: (u32, u32),
+    pub ranks: RankEnds,
     /// Relay: a node of the machine.
     pub relay: u32,
     /// Size of the message in bytes.
@@ -70,7 +70,7 @@ impl Relayed {
     pub const NONE: Self = Self {
         op: OpId::FIRST,
         message: Outgoing { flow_id: 0, mark: 0, dst: 0 },
-        ranks: (0, 0),
+        ranks: RankEnds { from: 0, to: 0 },
         relay: 0,
         bytes: 0,
         share: 0,
@@ -85,13 +85,16 @@ impl Relayed {
     };
 }
 
-/// Operation and relay.
+/// Message at a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct RelayKey(OpId, u32);
+struct RelayKey {
+    op: OpId,
+    relay: u32,
+}
 
 impl Key for RelayKey {
     fn words(self) -> (u64, u64) {
-        (self.0.packed(), u64::from(self.1))
+        (self.op.packed(), u64::from(self.relay))
     }
 }
 
@@ -107,6 +110,16 @@ struct RelayRoom<T> {
     held: i64,
     /// Claims that wait, with the times since which they do.
     waiting: VecDeque<(T, u64)>,
+}
+
+/// Packet whose tail is about to leave a relay.
+#[derive(Clone, Copy, Debug)]
+struct LeavingPacket {
+    /// Local node of the relay.
+    node: usize,
+    bytes: u64,
+    /// Whether room has been claimed for the packet.
+    is_claimed: bool,
 }
 
 /// Figures of an executor's relays.
@@ -143,8 +156,8 @@ pub(crate) struct Relays<T> {
     known: Table<RelayKey, u32>,
     /// Rooms by local node.
     rooms: Vec<RelayRoom<T>>,
-    /// Packets whose tails are about to leave: local nodes, bytes, and whether room has been claimed for them.
-    leaving: Slab<(u32, u64, bool)>,
+    /// Packets whose tails are about to leave.
+    leaving: Slab<LeavingPacket>,
     pub counts: RelayCounts,
     /// Buffer for the shares of a message.
     pub shares: Vec<Share>,
@@ -176,7 +189,7 @@ impl<T: Copy> Relays<T> {
 
     /// Returns the message of an operation that passes a relay.
     pub fn find(&self, op: OpId, relay: u32) -> Option<u32> {
-        self.known.get(RelayKey(op, relay))
+        self.known.get(RelayKey { op, relay })
     }
 
     /// Adds a message.
@@ -184,7 +197,7 @@ impl<T: Copy> Relays<T> {
         let missing = message.share.div_ceil(self.packet);
         let place = self.messages.insert(Relayed { left: message.share, missing, ..message });
         if message.is_in_table {
-            self.known.get_or_insert(RelayKey(message.op, message.relay), place);
+            self.known.get_or_insert(RelayKey { op: message.op, relay: message.relay }, place);
         }
         place
     }
@@ -206,7 +219,7 @@ impl<T: Copy> Relays<T> {
         if ends {
             self.messages.remove(place);
             if before.is_in_table {
-                self.known.remove(RelayKey(before.op, before.relay));
+                self.known.remove(RelayKey { op: before.op, relay: before.relay });
             }
         }
         self.counts.bytes += bytes;
@@ -260,16 +273,16 @@ impl<T: Copy> Relays<T> {
     /// Notes that a packet of data has been released to the network. Returns its place among the packets about to
     /// leave, and the relay.
     pub fn release(&mut self, node: usize, bytes: u64, is_claimed: bool) -> (u32, u32) {
-        (self.leaving.insert((node as u32, bytes, is_claimed)), self.rooms[node].relay)
+        (self.leaving.insert(LeavingPacket { node, bytes, is_claimed }), self.rooms[node].relay)
     }
 
     /// Frees the room of a packet whose tail has left. Returns its local node.
     pub fn left(&mut self, place: u32) -> usize {
-        let (node, bytes, is_claimed) = self.leaving.remove(place);
-        let room = &mut self.rooms[node as usize];
+        let LeavingPacket { node, bytes, is_claimed } = self.leaving.remove(place);
+        let room = &mut self.rooms[node];
         room.held -= bytes as i64;
         room.claimed -= if is_claimed { bytes } else { 0 };
-        node as usize
+        node
     }
 
     /// Returns the number of messages that pass relays.

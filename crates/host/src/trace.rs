@@ -10,10 +10,6 @@ use std::collections::VecDeque;
 use crate::event::OpId;
 use crate::local_ranks::LocalRank;
 
-/// Operation: its rank, and the number of operations that the rank had started before it. A message is identified by
-/// its send.
-pub type OpKey = (u32, u32);
-
 /// Largest number of operations that an executor records. A run with more has no trace.
 pub const MOST_TRACED: usize = 1 << 22;
 
@@ -103,7 +99,7 @@ pub struct TracedWork {
     /// Purpose of the work.
     pub purpose: Purpose,
     /// Operation. For `Read` and `Answer` it is the send, otherwise the operation of the rank.
-    pub op: OpKey,
+    pub op: OpId,
     /// Duration without noise and interrupts, in picoseconds.
     pub work: u64,
     /// Whether the work is done beside the processor, which may compute meanwhile.
@@ -139,7 +135,7 @@ pub enum Carriage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TracedFlight {
     /// Send of the message.
-    pub message: OpKey,
+    pub message: OpId,
     /// Part of the message.
     pub part: TracedPart,
     /// Whether the last byte of the part has arrived. Otherwise it is handed over to the interface.
@@ -171,6 +167,13 @@ pub struct Trace {
     /// Operation that has just ended.
     ended: u32,
     count: usize,
+}
+
+impl TracedOp {
+    /// Returns the send of the message that a receive or a probe has matched.
+    pub fn matched(&self) -> OpId {
+        OpId { rank: self.peer, number: self.sent_by }
+    }
 }
 
 impl Trace {

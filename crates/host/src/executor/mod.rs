@@ -137,6 +137,12 @@ impl PendingSend {
         }
     }
 
+    /// Returns the envelope of its message. `place` is the slot of the send.
+    fn envelope(&self, place: SendSlot) -> Envelope {
+        let &Self { op: OpId { rank: source, number }, to, tag, context, bytes, rendezvous, .. } = self;
+        Envelope { source, number, turn: 0, to, tag, context, bytes, place, rendezvous }
+    }
+
     /// Writes it to its place, field by field (`Slab::vacant`).
     #[inline(always)]
     fn write(self, own: &mut Self) {

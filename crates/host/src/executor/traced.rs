@@ -115,7 +115,7 @@ impl Executor {
     pub(super) fn trace_work(&mut self, rank: LocalRank, (op, purpose): (OpId, Purpose), end: u64) {
         let Some(trace) = &mut self.records.trace else { return };
         let Accepted { begin, work, beside } = self.processors.accepted();
-        let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank.index()]);
+        let of = self.placed.ranks()[rank.index()];
         trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work, beside });
     }
 
@@ -123,7 +123,7 @@ impl Executor {
     #[inline]
     pub(super) fn trace_latency(&mut self, rank: LocalRank, (op, purpose): (OpId, Purpose), (begin, end): (u64, u64)) {
         let Some(trace) = &mut self.records.trace else { return };
-        let (op, of) = ((op.rank, op.number), self.placed.ranks()[rank.index()]);
+        let of = self.placed.ranks()[rank.index()];
         trace.work(rank, TracedWork { rank: of, begin, end, purpose, op, work: end - begin, beside: true });
     }
 
@@ -138,7 +138,6 @@ impl Executor {
     #[inline]
     pub(super) fn trace_hand_over(&mut self, message: OpId, part: TracedPart, at: u64, by: Carriage) {
         let Some(trace) = &mut self.records.trace else { return };
-        let message = (message.rank, message.number);
         trace.flight(TracedFlight { message, part, arrived: false, at, by: Some(by) });
     }
 
@@ -146,7 +145,6 @@ impl Executor {
     #[inline]
     pub(super) fn trace_arrival(&mut self, message: OpId, part: TracedPart, at: u64) {
         let Some(trace) = &mut self.records.trace else { return };
-        let message = (message.rank, message.number);
         trace.flight(TracedFlight { message, part, arrived: true, at, by: None });
     }
 }

@@ -18,6 +18,13 @@ struct Room {
     is_told: bool,
 }
 
+/// Packet whose tail is about to leave the interface of a node.
+#[derive(Clone, Copy, Debug)]
+struct LeavingPacket {
+    node: usize,
+    bytes: u64,
+}
+
 /// Rooms of an executor's nodes.
 #[derive(Debug)]
 pub(crate) struct Rooms {
@@ -26,8 +33,8 @@ pub(crate) struct Rooms {
     /// Size of the largest packet in bytes.
     packet: u64,
     nodes: Vec<Room>,
-    /// Packets whose tails are about to leave: nodes and bytes.
-    leaving: Slab<(u32, u64)>,
+    /// Packets whose tails are about to leave.
+    leaving: Slab<LeavingPacket>,
 }
 
 impl Rooms {
@@ -97,14 +104,14 @@ impl Rooms {
     /// Notes that a packet of a node has been released to the network. Returns its place among the packets about to
     /// leave.
     pub fn release(&mut self, node: usize, bytes: u64) -> u32 {
-        self.leaving.insert((node as u32, bytes))
+        self.leaving.insert(LeavingPacket { node, bytes })
     }
 
     /// Frees the room of a packet whose tail has left. Returns its node.
     pub fn left(&mut self, place: u32) -> usize {
-        let (node, bytes) = self.leaving.remove(place);
-        self.give_back(node as usize, bytes);
-        node as usize
+        let LeavingPacket { node, bytes } = self.leaving.remove(place);
+        self.give_back(node, bytes);
+        node
     }
 }
 

@@ -1,6 +1,6 @@
 //! Merges the records of all executors, in an order that does not depend on the assignment of ranks to partitions.
 
-use host::{Executor, Kind, OpKey, Purpose, TracedOp};
+use host::{Executor, Kind, OpId, Purpose, TracedOp};
 
 use super::Activity;
 
@@ -66,7 +66,7 @@ fn index(activity: &mut Activity) {
     for (rank, bounds) in (0..).zip(activity.first.windows(2)) {
         let ops = (0..).zip(&activity.ops[bounds[0]..bounds[1]]);
         let met = ops.filter(|(_, op)| op.kind == Kind::Recv);
-        receives.extend(met.map(|(number, op)| ((op.peer, op.sent_by), (rank, number))));
+        receives.extend(met.map(|(number, op)| (op.matched(), OpId { rank, number })));
     }
     receives.sort_unstable();
     activity.receives = receives;
@@ -75,13 +75,13 @@ fn index(activity: &mut Activity) {
 
 /// Returns, for each operation of a group, the member whose contribution came last. Among several, the member with the
 /// highest rank.
-fn givers(activity: &Activity) -> Vec<((u32, u32), OpKey)> {
+fn givers(activity: &Activity) -> Vec<((u32, u32), OpId)> {
     let mut all = Vec::new();
     for rank in 0..activity.ranks() {
         let own = (0..).zip(activity.ops_of(rank)).filter(|(_, op)| op.kind == Kind::Group);
         all.extend(own.filter_map(|(number, op)| {
-            let given = activity.work_for((rank, number), Purpose::Send)?;
-            Some(((op.peer, op.sent_by), given.end, (rank, number)))
+            let own = OpId { rank, number };
+            Some(((op.peer, op.sent_by), activity.work_for(own, Purpose::Send)?.end, own))
         }));
     }
     all.sort_unstable();
@@ -124,7 +124,7 @@ mod tests {
             begin,
             end,
             purpose,
-            op: (rank, number),
+            op: OpId { rank, number },
             work: end - begin,
             beside: true,
         };
@@ -152,7 +152,7 @@ mod tests {
         let expected = [
             (StepKind::Computing, 1, 1, 3000),
             (StepKind::Overhead, 1, 1, 3060),
-            (StepKind::Message((1, 1), TracedPart::Data), 1, 0, 5000),
+            (StepKind::Message(OpId { rank: 1, number: 1 }, TracedPart::Data), 1, 0, 5000),
             (StepKind::Overhead, 0, 0, 5014),
         ];
         assert_eq!(path, expected);

@@ -12,7 +12,7 @@ mod path;
 mod result;
 mod wires;
 
-use host::{Carriage, Kind, OpKey, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
+use host::{Carriage, Kind, OpId, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
 
 use breakdown::{Piece, State};
 pub use merge::Gathered;
@@ -30,15 +30,15 @@ pub struct Activity {
     work: Vec<TracedWork>,
     first_work: Vec<usize>,
     /// Index of the work for each operation and purpose, sorted.
-    work_of: Vec<(OpKey, Purpose, u32)>,
+    work_of: Vec<(OpId, Purpose, u32)>,
     /// Indices of work with a duration, sorted by rank and end.
     ends_of_work: Vec<(u32, u64, u32)>,
     /// Sorted flights of messages.
     flights: Vec<TracedFlight>,
     /// Receive that each message was matched with, sorted by message.
-    receives: Vec<(OpKey, OpKey)>,
+    receives: Vec<(OpId, OpId)>,
     /// Member whose contribution came last, for each group operation in switches, sorted by operation.
-    givers: Vec<((u32, u32), OpKey)>,
+    givers: Vec<((u32, u32), OpId)>,
     /// Begin of the ranks, in picoseconds.
     start: u64,
     /// End of each rank's last operation, in picoseconds. `start` for a rank without operations.
@@ -57,7 +57,7 @@ impl Activity {
     }
 
     /// Returns an operation.
-    pub fn op(&self, (rank, number): OpKey) -> &TracedOp {
+    pub fn op(&self, OpId { rank, number }: OpId) -> &TracedOp {
         &self.ops[self.first[rank as usize] + number as usize]
     }
 
@@ -72,14 +72,14 @@ impl Activity {
     }
 
     /// Returns the work for an operation with a given purpose.
-    fn work_for(&self, op: OpKey, purpose: Purpose) -> Option<&TracedWork> {
+    fn work_for(&self, op: OpId, purpose: Purpose) -> Option<&TracedWork> {
         let found = self.work_of.binary_search_by_key(&(op, purpose), |&(op, purpose, _)| (op, purpose)).ok()?;
         Some(&self.work[self.work_of[found].2 as usize])
     }
 
     /// Returns the work that hands over a part of a message: by the sender, or for an answer or a notice by the
     /// receiver.
-    fn sending_work(&self, message: OpKey, part: TracedPart) -> Option<&TracedWork> {
+    fn sending_work(&self, message: OpId, part: TracedPart) -> Option<&TracedWork> {
         match part {
             TracedPart::Request => self.work_for(message, Purpose::Request),
             TracedPart::Answer => self.work_for(message, Purpose::Answer),
@@ -93,38 +93,38 @@ impl Activity {
     }
 
     /// Returns the hand-over or the arrival of a part of a message.
-    fn flight(&self, message: OpKey, part: TracedPart, arrived: bool) -> Option<&TracedFlight> {
+    fn flight(&self, message: OpId, part: TracedPart, arrived: bool) -> Option<&TracedFlight> {
         let key = (message, part, arrived);
         let found = self.flights.binary_search_by_key(&key, |flight| (flight.message, flight.part, flight.arrived));
         found.ok().map(|place| &self.flights[place])
     }
 
     /// Returns the receive that a message was matched with.
-    fn receive_of(&self, message: OpKey) -> Option<OpKey> {
+    fn receive_of(&self, message: OpId) -> Option<OpId> {
         let found = self.receives.binary_search_by_key(&message, |&(message, _)| message).ok()?;
         Some(self.receives[found].1)
     }
 
     /// Returns the operation of the member whose contribution came last, in a group operation in switches.
-    fn last_giver(&self, op: &TracedOp) -> Option<OpKey> {
+    fn last_giver(&self, op: &TracedOp) -> Option<OpId> {
         let found = self.givers.binary_search_by_key(&(op.peer, op.sent_by), |giver| giver.0).ok()?;
         Some(self.givers[found].1)
     }
 
     /// Whether a message stays within a node.
-    fn stays(&self, message: OpKey) -> bool {
+    fn stays(&self, message: OpId) -> bool {
         self.flight(message, TracedPart::Data, false).is_some_and(|flight| flight.by == Some(Carriage::Memory))
     }
 
     /// Returns the time at which the sender began to send a message, in picoseconds.
-    fn sent_at(&self, message: OpKey) -> Option<u64> {
+    fn sent_at(&self, message: OpId) -> Option<u64> {
         let first = self.work_for(message, Purpose::Request).or_else(|| self.work_for(message, Purpose::Send));
         first.map(|work| work.begin)
     }
 
     /// Returns the part of a message whose arrival lets work begin. None if no arrival does. Only a receive that was
     /// posted earlier waits for its message.
-    fn awaited(&self, work: &TracedWork) -> Option<(OpKey, TracedPart)> {
+    fn awaited(&self, work: &TracedWork) -> Option<(OpId, TracedPart)> {
         let (message, part) = match work.purpose {
             Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Answer => return None,
             Purpose::Write | Purpose::Copy | Purpose::Finish | Purpose::Poll => return None,
@@ -138,7 +138,7 @@ impl Activity {
             },
             Purpose::Probe => {
                 let op = self.op(work.op);
-                let message = (op.peer, op.sent_by);
+                let message = op.matched();
                 let asks = self.flight(message, TracedPart::Request, true).is_some();
                 (message, if asks { TracedPart::Request } else { TracedPart::Data })
             }
@@ -146,7 +146,7 @@ impl Activity {
             Purpose::Data => (work.op, TracedPart::Answer),
             Purpose::Receive => {
                 let op = self.op(work.op);
-                let message = if op.kind == Kind::Group { self.last_giver(op)? } else { (op.peer, op.sent_by) };
+                let message = if op.kind == Kind::Group { self.last_giver(op)? } else { op.matched() };
                 (message, TracedPart::Data)
             }
         };

@@ -6,7 +6,7 @@
 //! part of a message that arrived, which leads to the rank that sent it. Each step begins where the previous one ends,
 //! so the steps add up exactly to the time of the run.
 
-use host::{Kind, OpKey, Purpose, TracedPart, TracedWork};
+use host::{Kind, OpId, Purpose, TracedPart, TracedWork};
 
 use super::Activity;
 
@@ -22,7 +22,7 @@ pub enum StepKind {
     /// Time that is not recorded.
     Unknown,
     /// Part of a message, from its sender's processor to the work that it enables.
-    Message(OpKey, TracedPart),
+    Message(OpId, TracedPart),
 }
 
 /// Step of the path.
@@ -42,7 +42,7 @@ pub struct Step {
 #[derive(Clone, Copy, Debug)]
 enum At<'a> {
     /// End of an operation.
-    End(OpKey),
+    End(OpId),
     /// End of a piece of work.
     Work(&'a TracedWork),
 }
@@ -68,11 +68,11 @@ impl Activity {
     }
 
     /// Returns the operation that ends last. Among several, the last operation of the lowest rank.
-    fn last_operation(&self) -> Option<OpKey> {
+    fn last_operation(&self) -> Option<OpId> {
         let end = self.end();
         let rank = (0..self.ranks()).find(|&rank| self.ends[rank as usize] == end)?;
         let number = self.ops_of(rank).iter().rposition(|op| op.ended == end)?;
-        Some((rank, number as u32))
+        Some(OpId { rank, number: number as u32 })
     }
 }
 
@@ -96,7 +96,7 @@ impl<'a> Path<'a> {
 
     /// Returns the last work for an operation. For an operation without work, returns the work that had the processor
     /// until it ended.
-    fn before_end(&mut self, op: OpKey) -> Option<At<'a>> {
+    fn before_end(&mut self, op: OpId) -> Option<At<'a>> {
         let held = self.activity.op(op);
         let work = match held.kind {
             Kind::Calc => self.activity.work_for(op, Purpose::Calc),
@@ -105,7 +105,7 @@ impl<'a> Path<'a> {
                 let work = last.into_iter().flatten().next();
                 let work = work.or_else(|| self.activity.sending_work(op, TracedPart::Data))?;
                 // A copy shares the node's memory, or a credit was waited for.
-                self.push(StepKind::Message(op, TracedPart::Data), (op.0, op.0), work.end);
+                self.push(StepKind::Message(op, TracedPart::Data), (op.rank, op.rank), work.end);
                 Some(work)
             }
             Kind::Recv => self.activity.work_for(op, Purpose::Receive),
@@ -114,14 +114,14 @@ impl<'a> Path<'a> {
                 let work = last.into_iter().find_map(|purpose| self.activity.work_for(op, purpose))?;
                 // A member that receives nothing ends when its contribution has left its interface, or is known to be
                 // combined.
-                self.push(StepKind::Message(op, TracedPart::Data), (op.0, op.0), work.end);
+                self.push(StepKind::Message(op, TracedPart::Data), (op.rank, op.rank), work.end);
                 Some(work)
             }
             Kind::Poll => {
                 let came = self.activity.work_for(op, Purpose::Probe);
                 match came.filter(|came| came.end == held.ended) {
                     None if held.started == held.ended => return self.before_start(op),
-                    None => self.activity.work_until(op.0, held.ended).or(came),
+                    None => self.activity.work_until(op.rank, held.ended).or(came),
                     came => came,
                 }
             }
@@ -209,25 +209,24 @@ impl<'a> Path<'a> {
                 if receive.kind == Kind::Group {
                     return work.begin;
                 }
-                let arrived = self.activity.flight((receive.peer, receive.sent_by), TracedPart::Data, true);
+                let arrived = self.activity.flight(receive.matched(), TracedPart::Data, true);
                 arrived.map_or(work.begin, |flight| flight.at).max(receive.started)
             }
         }
     }
 
     /// Returns the time at which an operation was issued: the end of the operation before it.
-    fn issued_at(&self, (rank, number): OpKey) -> u64 {
-        match self.activity.op((rank, number)).cause {
+    fn issued_at(&self, op: OpId) -> u64 {
+        match self.activity.op(op).cause {
             host::NO_OP => self.activity.start,
-            cause => self.activity.op((rank, cause)).ended,
+            cause => self.activity.op(OpId { number: cause, ..op }).ended,
         }
     }
 
     /// Returns the cause of an operation's start: the operation that issued it, or the work that has had the processor
     /// since.
-    fn before_start(&mut self, (rank, number): OpKey) -> Option<At<'a>> {
-        let op = self.activity.op((rank, number));
-        let issued = self.issued_at((rank, number));
+    fn before_start(&mut self, started: OpId) -> Option<At<'a>> {
+        let (op, rank, issued) = (self.activity.op(started), started.rank, self.issued_at(started));
         if issued < op.started
             && let Some(other) = self.activity.work_until(rank, op.started)
         {
@@ -236,7 +235,7 @@ impl<'a> Path<'a> {
         self.push(StepKind::Overhead, (rank, rank), issued);
         match op.cause {
             host::NO_OP => None,
-            cause => Some(At::End((rank, cause))),
+            cause => Some(At::End(OpId { rank, number: cause })),
         }
     }
 
@@ -255,18 +254,18 @@ impl<'a> Path<'a> {
 
     /// Returns the cause of a copy within a node. The copy begins when the message is sent or when its receive is
     /// posted, whichever is later.
-    fn before_copy(&mut self, message: OpKey, receive: OpKey) -> Option<At<'a>> {
+    fn before_copy(&mut self, message: OpId, receive: OpId) -> Option<At<'a>> {
         let handed = self.activity.flight(message, TracedPart::Data, false)?.at;
         let started = self.activity.op(receive).started;
         if started <= handed {
-            return self.over(message, TracedPart::Data, receive.0);
+            return self.over(message, TracedPart::Data, receive.rank);
         }
-        self.push(StepKind::Message(message, TracedPart::Data), (receive.0, receive.0), started);
+        self.push(StepKind::Message(message, TracedPart::Data), (receive.rank, receive.rank), started);
         self.before_start(receive)
     }
 
     /// Steps over to the rank that sent a part of a message.
-    fn over(&mut self, message: OpKey, part: TracedPart, rank: u32) -> Option<At<'a>> {
+    fn over(&mut self, message: OpId, part: TracedPart, rank: u32) -> Option<At<'a>> {
         let work = self.activity.sending_work(message, part)?;
         self.push(StepKind::Message(message, part), (work.rank, rank), work.end);
         Some(At::Work(work))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use host::{Carriage, Kind, OpKey, TracedPart};
+use host::{Carriage, Kind, OpId, TracedPart};
 
 use super::wires::{ClassTimes, NetworkTimes};
 use super::{Activity, Piece, State, Step, StepKind, Wires};
@@ -65,7 +65,7 @@ fn breakdown(activity: &Activity, pieces: &[Vec<Piece>]) -> BreakdownResult {
 
 impl Activity {
     /// Adds the breakdown of a step over the network.
-    fn add_message(&self, step: &Step, (message, part): (OpKey, TracedPart), wires: &Wires, times: &mut NetworkTimes) {
+    fn add_message(&self, step: &Step, (message, part): (OpId, TracedPart), wires: &Wires, times: &mut NetworkTimes) {
         let is_own = step.from == step.rank && self.op(message).kind != Kind::Group;
         if is_own {
             // A copy, or a wait, at one rank.
@@ -181,7 +181,7 @@ fn messages(activity: &Activity, every: usize) -> TimelineMessages {
     for rank in (0..activity.ranks()).step_by(every) {
         let sends = (0..).zip(activity.ops_of(rank)).filter(|(_, op)| op.kind == Kind::Send);
         for (number, op) in sends.filter(|(_, op)| (op.peer as usize).is_multiple_of(every)) {
-            let message = (rank, number);
+            let message = OpId { rank, number };
             let data = |arrived| activity.flight(message, TracedPart::Data, arrived);
             let (Some(handed), Some(arrived)) = (data(false), data(true)) else { continue };
             all.from.push(rank);

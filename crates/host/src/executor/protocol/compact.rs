@@ -18,6 +18,7 @@ use crate::match_key::MatchKey;
 use crate::matching::Receive;
 use crate::nic::Passage;
 use crate::processor::{Occasion, WorkStart};
+use crate::rank_pair::RankEnds;
 use crate::report::HostError;
 use crate::slots::SendSlot;
 use crate::trace::Purpose;
@@ -41,7 +42,7 @@ impl Executor {
     pub(super) fn send_compact(&mut self, sending: &PendingSend, now: u64, around: &mut impl HostContext) {
         let &PendingSend { op, to, tag, context, bytes, .. } = sending;
         let (node, carried) = (self.local_node(op.rank), bytes.max(1));
-        let at = self.nics.connections.fetch(node, (op.rank, to), now);
+        let at = self.nics.connections.fetch(node, RankEnds { from: op.rank, to }, now);
         let stream = self.nics.parts.fetch(node, carried, at);
         let Passage { head, tail } = self.leave((node, to), (carried, stream), around);
         let (span, since) = (tail - head, stream.from);
@@ -49,22 +50,9 @@ impl Executor {
             let shape = CompactShape { tag, context, bytes, span };
             return self.receive_compact_later(&CompactMessage { at: tail, since, op, to, shape });
         }
-        let envelope = Envelope {
-            source: op.rank,
-            number: op.number,
-            turn: 0,
-            to,
-            tag,
-            context,
-            bytes,
-            place: SendSlot::NONE,
-            rendezvous: false,
-        };
+        let payload = Payload::Announced(sending.envelope(SendSlot::NONE));
         let transmission = Transmission { bytes: carried, span, since };
-        self.send_away(
-            MessageInTransit { at: tail, op, to, payload: Payload::Announced(envelope), transmission },
-            around,
-        );
+        self.send_away(MessageInTransit { at: tail, op, to, payload, transmission }, around);
     }
 
     /// Notes that a compact message is in transit to a rank of this executor.

@@ -12,7 +12,7 @@ use crate::flow::{Part, flow_of};
 use crate::inbound::Envelope;
 use crate::local_ranks::LocalRank;
 use crate::queues;
-use crate::rank_pair::RankPair;
+use crate::rank_pair::{RankEnds, RankPair};
 use crate::slots::SendSlot;
 
 impl Executor {
@@ -50,7 +50,7 @@ impl Executor {
         }
         let credit =
             queues::Outgoing { flow_id: flow_of(to, Part::Credit), mark: source, dst: self.placed.node(source) };
-        self.queue_control((credit_op(to, source), (to, source)), credit, now, around);
+        self.queue_control((credit_op(to, source), RankEnds { from: to, to: source }), credit, now, around);
     }
 
     /// Stores a credit that comes back to a local rank from rank `from`. Returns its event, if there are credits.

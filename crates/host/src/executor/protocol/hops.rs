@@ -6,6 +6,7 @@ use crate::event::OpId;
 use crate::nic::Stream;
 use crate::queues::{self, Piece};
 use crate::rails::{RailPolicy, Stripe, hash_of, stripes};
+use crate::rank_pair::RankEnds;
 use crate::ways::Share;
 
 /// Bytes of a message that a node sends to another, by one of some rails or in stripes by all of them.
@@ -32,8 +33,7 @@ pub(in super::super) struct Hop {
     pub is_striped: bool,
     /// Whether room is claimed at the relay that the bytes are sent to, if it is limited.
     pub claims: bool,
-    /// Ranks that the message is sent from and to.
-    pub ranks: (u32, u32),
+    pub ranks: RankEnds,
 }
 
 impl Executor {
@@ -42,7 +42,7 @@ impl Executor {
     pub(super) fn choose_rail(&mut self, Hop { node, rails: (first, count), ranks, .. }: Hop) -> u32 {
         let source = node * self.nics.rails.count() as usize + first as usize;
         let placed = &self.placed;
-        let (from, to) = ranks;
+        let RankEnds { from, to } = ranks;
         let number = |policy| match policy {
             // A relay counts as its first rank.
             RailPolicy::ByRank if placed.is_local(from) && placed.local_node(from) == node => {
@@ -99,7 +99,7 @@ impl Executor {
     /// Queues a control message of a rank that is handed over now.
     pub(super) fn queue_control(
         &mut self,
-        (op, ranks): (OpId, (u32, u32)),
+        (op, ranks): (OpId, RankEnds),
         message: queues::Outgoing,
         now: u64,
         around: &mut impl HostContext,
@@ -109,7 +109,7 @@ impl Executor {
             op,
             message,
             piece: Piece::WHOLE,
-            node: self.local_node(ranks.0),
+            node: self.local_node(ranks.from),
             rails: (0, self.nics.rails.count()),
             rail: 0,
             bytes,
@@ -140,7 +140,7 @@ impl Executor {
     ) -> u32 {
         let (dst, mut rail) = (hop.message.dst, hop.rail);
         let Some(Networks { ways, .. }) = self.networks.as_deref_mut() else { return rail };
-        let ends = (self.placed.node(hop.ranks.0), dst);
+        let ends = (self.placed.node(hop.ranks.from), dst);
         let mut shares = std::mem::take(&mut ways.shares);
         ways.find_shares(ends, all, (self.interface.packet, hop.is_striped), &mut shares);
         for &Share { ref way, begin: first, end: last } in &shares {

@@ -8,6 +8,7 @@ use crate::context::HostContext;
 use crate::event::{Event, OpId};
 use crate::inbound::Envelope;
 use crate::nic::{Fragment, Passage, Rooms, Stream};
+use crate::rank_pair::RankEnds;
 use crate::slots::{MessageSlot, SendSlot};
 use crate::trace::{Carriage, TracedPart};
 use crate::transit::{Arriving, CompactMessage, CompactShape, MessageInTransit, Payload, Transit, Transmission};
@@ -57,17 +58,7 @@ impl Executor {
         let (op, to) = (sending.op, sending.to);
         // A rendezvous message has a place at its receiver.
         let payload = match sending.placed {
-            MessageSlot::NONE => Payload::Announced(Envelope {
-                source: op.rank,
-                number: op.number,
-                turn: 0,
-                to,
-                tag: sending.tag,
-                context: sending.context,
-                bytes: sending.bytes,
-                place,
-                rendezvous: sending.rendezvous,
-            }),
+            MessageSlot::NONE => Payload::Announced(sending.envelope(place)),
             placed => Payload::Data(placed),
         };
         let at = self.transmit((op, to), payload, bytes, around);
@@ -105,7 +96,7 @@ impl Executor {
 
     /// Returns the stream of a rank's control message that is handed over now.
     fn control_stream(&mut self, rank: u32, to: u32, now: u64) -> Stream {
-        Stream::whole(self.nics.connections.fetch(self.local_node(rank), (rank, to), now))
+        Stream::whole(self.nics.connections.fetch(self.local_node(rank), RankEnds { from: rank, to }, now))
     }
 
     /// Sends bytes to a rank, for an operation of the sender. Returns their arrival times.

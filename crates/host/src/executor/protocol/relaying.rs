@@ -7,6 +7,7 @@ use crate::event::{Event, OpId};
 use crate::flow::{Part, part_of};
 use crate::nic::{Fragment, Stream};
 use crate::queues::{Outgoing, Piece, Room, Taken};
+use crate::rank_pair::RankEnds;
 use crate::relays::{RelayCounts, Relayed};
 use crate::slots::{MessageSlot, SendSlot};
 
@@ -68,7 +69,7 @@ impl Executor {
 
     /// Adds a message that passes a relay of this executor.
     fn add_relayed(&mut self, mut message: Relayed) -> u32 {
-        let Relayed { relay, ranks: (from, to), bytes, is_data, .. } = message;
+        let Relayed { relay, ranks: RankEnds { from, to }, bytes, is_data, .. } = message;
         let (ends, is_striped) = ((self.placed.node(from), self.placed.node(to)), self.nics.rails.stripes(bytes));
         let Some(Networks { ways, relays }) = self.networks.as_deref_mut() else { return 0 };
         message.share = bytes.max(1);
@@ -126,7 +127,8 @@ impl Executor {
             return None;
         }
         let message = Outgoing { flow_id, mark, dst };
-        let relayed = Relayed { message, ranks: (source, to), relay: node, bytes: control, ..Relayed::NONE };
+        let relayed =
+            Relayed { message, ranks: RankEnds { from: source, to }, relay: node, bytes: control, ..Relayed::NONE };
         let place = match part {
             Part::Credit => return Some(self.add_relayed(Relayed { op: credit_op(source, to), ..relayed })),
             Part::Answer => return Some(self.add_relayed(Relayed { op: self.sends[SendSlot(mark)].op, ..relayed })),

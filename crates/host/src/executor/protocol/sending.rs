@@ -10,7 +10,7 @@ use crate::inbound::Envelope;
 use crate::nic::{PerByte, Stream};
 use crate::processor::Occasion;
 use crate::queues::{self, Piece, Room};
-use crate::rank_pair::RankPair;
+use crate::rank_pair::{RankEnds, RankPair};
 use crate::registration::BufferUse;
 use crate::report::Released;
 use crate::slots::{MessageSlot, SendSlot};
@@ -125,7 +125,7 @@ impl Executor {
         let flow_id = flow_of(to, Part::Answer);
         self.trace_hand_over(self.arrivals[place].send(), part, now, Carriage::Packets(flow_id, sent_from.0));
         let answer = queues::Outgoing { flow_id, mark: sent_from.0, dst: self.placed.node(source) };
-        self.queue_control((self.arrivals[place].send(), (to, source)), answer, now, around);
+        self.queue_control((self.arrivals[place].send(), RankEnds { from: to, to: source }), answer, now, around);
     }
 
     /// Handles the data of a send that are ready to be handed over.
@@ -171,15 +171,14 @@ impl Executor {
 
     /// Hands over the data of a send. The send ends, unless its processor still writes them.
     pub(super) fn put_data(&mut self, place: SendSlot, now: u64, around: &mut impl HostContext) {
-        let PendingSend { rank, id, to, tag, context, bytes, written_at, rendezvous, .. } = self.sends[place];
-        let op = self.sends[place].op;
-        let OpId { rank: source, number } = op;
+        let sending = self.sends[place];
+        let PendingSend { op, rank, id, to, written_at, rendezvous, .. } = sending;
         let is_cut = self.is_cut(place);
         if written_at <= now && !is_cut {
-            self.end(rank, (number, id), now, None);
+            self.end(rank, (op.number, id), now, None);
         }
-        if self.is_within(source, to) {
-            let envelope = Envelope { source, number, turn: 0, to, tag, context, bytes, place, rendezvous: false };
+        if self.is_within(op.rank, to) {
+            let envelope = Envelope { rendezvous: false, ..sending.envelope(place) };
             self.trace_hand_over(op, TracedPart::Data, now, Carriage::Memory);
             self.deliver_within(envelope, now, around);
         } else {
@@ -221,12 +220,11 @@ impl Executor {
 
     /// Announces the message of a send. A message that is carried whole needs no announcement.
     pub(super) fn announce(&mut self, place: SendSlot, around: &mut impl HostContext) {
-        let PendingSend { op, to, tag, context, bytes, rendezvous, .. } = self.sends[place];
+        let PendingSend { op, to, .. } = self.sends[place];
         if self.transit.is_some() && !self.is_within(op.rank, to) {
             return;
         }
-        let envelope =
-            Envelope { source: op.rank, number: op.number, turn: 0, to, tag, context, bytes, place, rendezvous };
+        let envelope = self.sends[place].envelope(place);
         if self.placed.is_local(to) {
             self.sends[place].placed = self.arrivals.announce(self.placed.local_rank(to), envelope);
         } else {
@@ -255,11 +253,12 @@ impl Executor {
     ) {
         let (bytes, traced) = what;
         let PendingSend { op, to, placed, written_at, .. } = self.sends[place];
-        let (node, is_data) = (self.local_node(op.rank), traced == TracedPart::Data);
+        let (node, ranks) = (self.local_node(op.rank), RankEnds { from: op.rank, to });
+        let is_data = traced == TracedPart::Data;
         let from_now = || Stream { from: now, per_byte: PerByte::ratio(written_at - now, bytes) };
         let written = given.or_else(|| (is_data && written_at > now).then(from_now));
         if self.transit.is_some() {
-            let at = self.nics.connections.fetch(node, (op.rank, to), now);
+            let at = self.nics.connections.fetch(node, ranks, now);
             let stream = self.stream_of((node, is_data), (0, bytes), written, at);
             return self.transmit_part((place, traced), (bytes, stream), around);
         }
@@ -285,7 +284,7 @@ impl Executor {
             is_data,
             is_striped: is_data && self.nics.rails.stripes(self.sends[place].bytes),
             claims: false,
-            ranks: (op.rank, to),
+            ranks,
         };
         if self.networks.is_some() {
             let PendingSend { bytes: all, written, .. } = self.sends[place];
