@@ -28,8 +28,8 @@ use serde::{Deserialize, Serialize};
 use topology::{Endpoint, Topology};
 use units::{Draw, KeyError, NodeId, PortId, RouterId};
 
-use super::shortest_path::{ShortestPath, ShortestPathSpec, TieRule, VcRule};
-use super::tables::{Neighbours, RouteTable, UNREACHED, search};
+use super::shortest_path::{ShortestPathSpec, TieRule, VcRule};
+use super::tables::{Neighbours, RouteTable, TableRouting, UNREACHED, search};
 use crate::{Hop, Route, RouteState, Routing};
 
 /// Largest number of flows of a pair of nodes.
@@ -91,7 +91,7 @@ impl EcmpSpec {
 #[derive(Debug)]
 struct Ecmp {
     /// All shortest paths.
-    paths: Arc<ShortestPath>,
+    paths: Arc<TableRouting>,
     /// Numbers of paths, for `HashRule::Path`.
     counts: Option<Counts>,
     spec: EcmpSpec,

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
-use units::{KeyError, PortId, RouterId, VcClass};
+use units::{KeyError, RouterId, VcClass};
 
-use super::tables::{Neighbours, RouteTable, TableBuilder, UNREACHED, in_parts, search};
-use crate::{Choice, Hop, Route, Routing};
+use super::tables::{Neighbours, RouteTable, TableBuilder, TableRouting, UNREACHED, in_parts, search};
+use crate::{Choice, Routing};
 
 /// Largest number of classes that a routing may need: the largest number of virtual channels of a router.
 pub(super) const MAX_CLASSES: u32 = 64;
@@ -59,15 +59,6 @@ pub enum VcRule {
     Single,
 }
 
-/// Shortest paths of a table.
-#[derive(Debug)]
-pub(super) struct ShortestPath {
-    pub(super) table: RouteTable,
-    adaptive: bool,
-    classes: u8,
-    max_routers: u32,
-}
-
 impl ShortestPathSpec {
     /// Builds the routing on a topology.
     ///
@@ -82,12 +73,14 @@ impl ShortestPathSpec {
     ///
     /// # Errors
     /// As `build`.
-    pub(super) fn make(&self, topology: &dyn Topology, kind: &str) -> Result<ShortestPath, KeyError> {
+    pub(super) fn make(&self, topology: &dyn Topology, kind: &str) -> Result<TableRouting, KeyError> {
         let (table, diameter) = self.table(topology, kind)?;
-        Ok(ShortestPath {
+        Ok(TableRouting {
+            kind: "shortest-path",
             table,
-            adaptive: self.ties == TieRule::LeastLoaded,
             classes: self.classes(diameter)?,
+            adaptive: self.ties == TieRule::LeastLoaded,
+            minimal: true,
             max_routers: diameter + 1,
         })
     }
@@ -142,44 +135,5 @@ impl ShortestPathSpec {
                 Err(KeyError::new("vc_rule", message))
             }
         }
-    }
-}
-
-impl Routing for ShortestPath {
-    fn kind(&self) -> &'static str {
-        "shortest-path"
-    }
-
-    fn classes(&self) -> u8 {
-        self.classes
-    }
-
-    fn adaptive(&self) -> bool {
-        self.adaptive
-    }
-
-    #[inline]
-    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        self.table.route(at, hop.dst)
-    }
-
-    fn port_lists(&self) -> &[PortId] {
-        self.table.port_lists()
-    }
-
-    fn uses_input_port(&self) -> bool {
-        false
-    }
-
-    fn same_for_router(&self) -> bool {
-        true
-    }
-
-    fn minimal(&self) -> bool {
-        true
-    }
-
-    fn max_routers(&self) -> u32 {
-        self.max_routers
     }
 }

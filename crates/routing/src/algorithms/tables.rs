@@ -6,7 +6,7 @@ use std::ops::Range;
 use topology::{Endpoint, Topology};
 use units::{KeyError, NodeId, PortId, RouterId, VcClass};
 
-use crate::{Choice, Route};
+use crate::{Choice, Hop, Route, Routing};
 
 /// Largest number of table entries, (routers) x (routers with nodes), of 4 bytes each.
 const MAX_ENTRIES: u64 = 1 << 28;
@@ -99,6 +99,56 @@ impl RouteTable {
         refuse_long_lists(by + self.lists.len())?;
         self.routes.iter_mut().for_each(|route| *route = route.shifted(by as u32));
         Ok(())
+    }
+}
+
+/// Routing by a table.
+#[derive(Debug)]
+pub(super) struct TableRouting {
+    pub kind: &'static str,
+    pub table: RouteTable,
+    pub classes: u8,
+    pub adaptive: bool,
+    pub minimal: bool,
+    pub max_routers: u32,
+}
+
+impl Routing for TableRouting {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn classes(&self) -> u8 {
+        self.classes
+    }
+
+    fn adaptive(&self) -> bool {
+        self.adaptive
+    }
+
+    #[inline]
+    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
+        self.table.route(at, hop.dst)
+    }
+
+    fn port_lists(&self) -> &[PortId] {
+        self.table.port_lists()
+    }
+
+    fn uses_input_port(&self) -> bool {
+        false
+    }
+
+    fn same_for_router(&self) -> bool {
+        true
+    }
+
+    fn minimal(&self) -> bool {
+        self.minimal
+    }
+
+    fn max_routers(&self) -> u32 {
+        self.max_routers
     }
 }
 

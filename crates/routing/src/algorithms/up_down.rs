@@ -14,8 +14,8 @@ use topology::Topology;
 use units::{KeyError, PortId, RouterId, VcClass};
 
 use super::shortest_path::TieRule;
-use super::tables::{RouteTable, TableBuilder, UNREACHED, distances, in_parts, neighbours, ports_to};
-use crate::{Hop, Route, Routing};
+use super::tables::{TableBuilder, TableRouting, UNREACHED, distances, in_parts, neighbours, ports_to};
+use crate::Routing;
 
 /// Any topology: up and down the levels of a breadth-first search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,13 +25,6 @@ pub struct UpDownSpec {
     pub root: Option<u32>,
     /// Rule by which a packet takes one of several equally good ports.
     pub ties: TieRule,
-}
-
-#[derive(Debug)]
-struct UpDown {
-    table: RouteTable,
-    adaptive: bool,
-    max_routers: u32,
 }
 
 impl UpDownSpec {
@@ -57,8 +50,14 @@ impl UpDownSpec {
                 }
             }
         }
-        let adaptive = self.ties == TieRule::LeastLoaded;
-        Ok(UpDown { table: table.finish()?, adaptive, max_routers: longest + 1 })
+        Ok(TableRouting {
+            kind: "up-down",
+            table: table.finish()?,
+            classes: 1,
+            adaptive: self.ties == TieRule::LeastLoaded,
+            minimal: false,
+            max_routers: longest + 1,
+        })
     }
 
     /// Returns the ports that lead nearer: down if possible, otherwise up.
@@ -138,44 +137,5 @@ impl Levels {
             }
         }
         HopsLeft { down, left }
-    }
-}
-
-impl Routing for UpDown {
-    fn kind(&self) -> &'static str {
-        "up-down"
-    }
-
-    fn classes(&self) -> u8 {
-        1
-    }
-
-    fn adaptive(&self) -> bool {
-        self.adaptive
-    }
-
-    #[inline]
-    fn route(&self, at: RouterId, hop: &mut Hop) -> Route {
-        self.table.route(at, hop.dst)
-    }
-
-    fn port_lists(&self) -> &[PortId] {
-        self.table.port_lists()
-    }
-
-    fn uses_input_port(&self) -> bool {
-        false
-    }
-
-    fn same_for_router(&self) -> bool {
-        true
-    }
-
-    fn minimal(&self) -> bool {
-        false
-    }
-
-    fn max_routers(&self) -> u32 {
-        self.max_routers
     }
 }

@@ -124,6 +124,19 @@ impl<D: Detours + 'static> Valiant<D> {
     }
 }
 
+/// Builds a routing of a kind by a rule: as on a dragonfly, if the topology has groups with closed forms.
+fn build(
+    topology: &dyn Topology,
+    (kind, rule): (&'static str, Rule),
+    early_delivery: bool,
+) -> Result<Arc<dyn Routing>, KeyError> {
+    if let Some(groups) = topology.views().groups {
+        return Valiant::with(kind, early_delivery, || GroupDetours::new(groups, rule, 0));
+    }
+    rule.refuse_without_groups(topology)?;
+    Valiant::with(kind, early_delivery, || RouterDetours::new(topology, (kind, rule), false))
+}
+
 impl ValiantGroupSpec {
     /// Builds the routing on a topology that has groups: as a dragonfly, if they have closed forms.
     ///
@@ -131,12 +144,7 @@ impl ValiantGroupSpec {
     /// If a table would be larger than 1 GiB, or if there are no groups. Without closed forms: if more than 64 classes of
     /// virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
-        let (kind, rule) = ("valiant-group", Rule::from(self));
-        if let Some(groups) = topology.views().groups {
-            return Valiant::with(kind, self.early_delivery, || GroupDetours::new(groups, rule, 0));
-        }
-        rule.refuse_without_groups(topology)?;
-        Valiant::with(kind, self.early_delivery, || RouterDetours::new(topology, (kind, rule), false))
+        build(topology, ("valiant-group", Rule::from(self)), self.early_delivery)
     }
 }
 
@@ -147,12 +155,7 @@ impl ValiantNodeSpec {
     /// If a table would be larger than 1 GiB. Without closed forms: if `intra_group` is not minimal, if routers cannot
     /// reach one another, or if more than 64 classes of virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
-        let (kind, rule) = ("valiant-node", Rule::from(self));
-        if let Some(groups) = topology.views().groups {
-            return Valiant::with(kind, self.early_delivery, || GroupDetours::new(groups, rule, 0));
-        }
-        rule.refuse_without_groups(topology)?;
-        Valiant::with(kind, self.early_delivery, || RouterDetours::new(topology, (kind, rule), false))
+        build(topology, ("valiant-node", Rule::from(self)), self.early_delivery)
     }
 }
 
