@@ -246,21 +246,32 @@ fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Wor
         Built::RoundTrips(own) => Arc::clone(&own.programs),
         Built::Table(own) => Arc::clone(&own.programs),
     };
-    check_programs(&*programs, nic)?;
-    let Senders { sizes, pattern, volumes } = senders(&programs, context, (&shape, &placement), "workload.benchmark")?;
+    let ranks = ranks((programs, "workload.benchmark"), (&shape, placement), (packet, nic, backend), context)?;
     let measured = match built {
         Built::RoundTrips(Benchmark { message_size, pairs, .. }) => {
-            let node = |rank| placement.node(TaskId(rank));
+            let node = |rank| ranks.placement.node(TaskId(rank));
             let channels = channels_between(context, pairs.iter().map(|&(a, b)| (node(a), node(b))))?;
             Measured::Benchmark(Arc::new(BenchmarkPairs { message_size, pairs, channels }))
         }
         Built::Table(table) => Measured::Table(Arc::new(table)),
     };
+    Ok(Arc::new(Ranks { measured, ..ranks }))
+}
+
+/// Returns the ranks that run programs, which errors name by `key`.
+fn ranks(
+    (programs, key): (Arc<dyn Programs>, &str),
+    (shape, placement): (&Shape, Arc<Placement>),
+    (packet, nic, backend): (u32, &NicSpec, Option<CollectiveBackend>),
+    context: &BuildContext<'_>,
+) -> Result<Ranks, KeyError> {
+    check_programs(&*programs, nic)?;
+    let Senders { sizes, pattern, volumes } = senders(&programs, context, (shape, &placement), key)?;
     let operations = operations(&*programs, &placement, nic);
-    Ok(Arc::new(Ranks {
+    Ok(Ranks {
         programs,
         sizes,
-        measured,
+        measured: Measured::Program,
         placement,
         pattern,
         packet,
@@ -271,7 +282,7 @@ fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Wor
         processors: NodeProcessors::new(context)?,
         on_nic: backend == Some(CollectiveBackend::Nic),
         interconnect: LimitedGroups::of(context.interconnect),
-    }))
+    })
 }
 
 /// Returns the node of each rank.
@@ -301,24 +312,7 @@ fn program(spec: &ProgramRanksSpec, context: &BuildContext<'_>) -> Result<Arc<dy
         }),
     };
     let programs = programs.under("workload.program")?;
-    check_programs(&*programs, nic)?;
-    let Senders { sizes, pattern, volumes } = senders(&programs, context, (&shape, &placement), "workload.program")?;
-    let operations = operations(&*programs, &placement, nic);
-    Ok(Arc::new(Ranks {
-        programs,
-        sizes,
-        measured: Measured::Program,
-        placement,
-        pattern,
-        packet,
-        nic: nic.clone(),
-        memory: context.node.memory.as_ref().map(MemorySpec::params),
-        volumes,
-        operations,
-        processors: NodeProcessors::new(context)?,
-        on_nic: backend == Some(CollectiveBackend::Nic),
-        interconnect: LimitedGroups::of(context.interconnect),
-    }))
+    Ok(Arc::new(ranks((programs, "workload.program"), (&shape, placement), (packet, nic, backend), context)?))
 }
 
 /// Returns the traffic of programs along the trees of groups. None if no operation is carried out by routers.
