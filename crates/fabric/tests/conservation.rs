@@ -2,18 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
-use std::path::Path;
 use std::sync::Arc;
 
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
-    Actions, Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Partition, PartitionMap, Plan,
+    Actions, Counters, Demand, Fabric, FabricSpec, Grain, Ledger, Mail, Partition, PartitionMap, Plan,
     ReceiveBufferSpec, Target, Traffic, WithRouters, WorkerContext,
 };
 use routing::{RouteState, RoutingSpec};
-use topology::TopologySpec;
-use units::{Bytes, NodeId};
+use units::NodeId;
+
+use crate::common::network_of;
 
 /// Traffic in which every node sends a number of packets, of two sizes, as fast as it can, to nodes in turn.
 struct Burst {
@@ -42,28 +42,8 @@ impl Traffic for Burst {
 
 const PACKETS: u32 = 60;
 
-fn spec(topology: &str, (router, routing): (RouterSpec, Option<&RoutingSpec>), [to, from]: [&str; 2]) -> FabricSpec {
-    let topology = topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
-    let routing = routing.cloned().unwrap_or_else(|| RoutingSpec::default_for(&*topology));
-    let routing = routing.build(&*topology).unwrap();
-    let link =
-        |bandwidth: &str| LinkParameters { bandwidth: bandwidth.parse().unwrap(), delay: "20 ns".parse().unwrap() };
-    let mut links = vec![link("10 Gb/s"); topology.class_names().len()];
-    (links[0], links[1]) = (link(to), link(from));
-    FabricSpec {
-        topology,
-        routing,
-        links,
-        router,
-        packet: Bytes(256),
-        other_packets: vec![Bytes(96)],
-        other_times: vec![],
-        receive_buffer: None,
-        multicasts: false,
-        groups: None,
-        continuous: false,
-        seed: 3,
-    }
+fn spec(topology: &str, (router, routing): (RouterSpec, Option<&RoutingSpec>), rates: [&str; 2]) -> FabricSpec {
+    FabricSpec { seed: 3, ..network_of(topology, router, routing.cloned(), rates) }
 }
 
 /// Network with a burst of traffic, run to its end.

@@ -2,18 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
-    Actions, Counters, Demand, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Notice, NoticeContent,
-    Partition, PartitionMap, Plan, Target, Traffic, TrafficEvent, WithRouters, WorkerContext,
+    Actions, Counters, Demand, Fabric, Grain, Ledger, Mail, Notice, NoticeContent, Partition, PartitionMap, Plan,
+    Target, Traffic, TrafficEvent, WithRouters, WorkerContext,
 };
-use routing::{RouteState, RoutingSpec};
-use topology::TopologySpec;
-use units::{Bytes, NodeId, PlaneId};
+use routing::RouteState;
+use units::{NodeId, PlaneId};
+
+use crate::common::network_of;
 
 /// Number of packets of a node.
 const PACKETS: u32 = 50;
@@ -124,24 +124,10 @@ impl WithRouters for Run {
 
 /// Returns the notifications of the traffic of a mesh, and the lookahead window in ticks.
 fn run(keys: &str, parts: u64) -> (Vec<(u64, TrafficEvent)>, u64) {
-    let topology = "mesh:4x3".parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
     let router: RouterSpec = toml::from_str(keys).unwrap();
-    let link = LinkParameters { bandwidth: "10 Gb/s".parse().unwrap(), delay: "500 ns".parse().unwrap() };
-    let plan = Plan::new(FabricSpec {
-        routing: RoutingSpec::default_for(&*topology).build(&*topology).unwrap(),
-        links: vec![link; topology.class_names().len()],
-        topology,
-        router: router.clone(),
-        packet: Bytes(256),
-        other_packets: vec![Bytes(96)],
-        other_times: vec![],
-        receive_buffer: None,
-        multicasts: false,
-        groups: None,
-        continuous: false,
-        seed: 5,
-    })
-    .unwrap();
+    let mut spec = network_of("mesh:4x3", router.clone(), None, ["10 Gb/s"; 2]);
+    spec.links.iter_mut().for_each(|link| link.delay = "500 ns".parse().unwrap());
+    let plan = Plan::new(spec).unwrap();
     let window = 500_000 / plan.tick().0;
     (router.with_routers(Run { plan: Arc::new(plan), parts, window }), window)
 }

@@ -10,12 +10,14 @@ use std::sync::{Arc, Mutex};
 use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
-    Actions, Counters, Demand, Fabric, FabricSpec, Grain, LinkParameters, Partition, PartitionMap, Plan, Target,
-    Traffic, TrafficEvent, WithRouters, WorkerContext,
+    Actions, Counters, Demand, Fabric, Grain, Partition, PartitionMap, Plan, Target, Traffic, TrafficEvent,
+    WithRouters, WorkerContext,
 };
-use routing::{Routing, RoutingSpec};
+use routing::Routing;
 use topology::TopologySpec;
-use units::{Bytes, NodeId};
+use units::NodeId;
+
+use crate::common::network_of;
 
 /// Number of packets of a node.
 const PACKETS: u32 = 400;
@@ -72,28 +74,11 @@ impl Traffic for Numbered {
 }
 
 fn plan(topology: &str, routing: Option<&str>, router: &RouterSpec) -> Plan {
-    let topology = topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
-    let routing = routing.map_or_else(|| RoutingSpec::default_for(&*topology), |text| toml::from_str(text).unwrap());
-    let link =
-        |bandwidth: &str| LinkParameters { bandwidth: bandwidth.parse().unwrap(), delay: "20 ns".parse().unwrap() };
+    let routing = routing.map(|text| toml::from_str(text).unwrap());
+    let mut spec = network_of(topology, router.clone(), routing, ["10 Gb/s"; 2]);
     // The channels of the last class are slower than all others.
-    let mut links = vec![link("10 Gb/s"); topology.class_names().len()];
-    *links.last_mut().unwrap() = link("8 Gb/s");
-    Plan::new(FabricSpec {
-        routing: routing.build(&*topology).unwrap(),
-        topology,
-        links,
-        router: router.clone(),
-        packet: Bytes(256),
-        other_packets: vec![Bytes(96)],
-        other_times: vec![],
-        receive_buffer: None,
-        multicasts: false,
-        groups: None,
-        continuous: false,
-        seed: 5,
-    })
-    .unwrap()
+    spec.links.last_mut().unwrap().bandwidth = "8 Gb/s".parse().unwrap();
+    Plan::new(spec).unwrap()
 }
 
 /// Returns the number of packets that arrived after a later packet of their flow.

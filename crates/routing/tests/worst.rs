@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
 use routing::{RoutingContractError, RoutingSpec, WorstPermutation, WorstPermutationError, worst_permutation};
-use topology::{Channels, Endpoint, NetworkSpec, Topology, TopologySpec};
-use units::{ChannelId, NodeId, PortId, RouterId};
+use topology::{NetworkSpec, Topology, TopologySpec};
+use units::{ChannelId, NodeId};
 
 use crate::common::{
     OnOneClass, assert_near, build, equal, fat_tree, loads, mesh, network, random_network, shorthand, torus,
 };
 use routing::Routing;
-use testkit::routing::naive_channel_loads;
+use testkit::routing::{links, naive_worst_of_some};
 
 /// Bandwidth of a channel.
 type Capacity = dyn Fn(ChannelId) -> f64;
@@ -25,50 +25,10 @@ fn named(kind: &str) -> RoutingSpec {
     RoutingSpec::all().into_iter().find(|spec| spec.kind() == kind).unwrap()
 }
 
-/// Returns the channels between routers.
-fn links(topology: &dyn Topology) -> Vec<ChannelId> {
-    let channels = Channels::new(topology);
-    let ports = (0..topology.routers())
-        .map(RouterId)
-        .flat_map(|router| (0..topology.ports(router)).map(move |port| (router, PortId(port))));
-    let is_link =
-        |&(router, port): &(RouterId, PortId)| matches!(topology.endpoint(router, port), Endpoint::Router(..));
-    ports.filter(is_link).map(|(router, port)| channels.output(router, port)).collect()
-}
-
 /// Returns the largest load of a link over its bandwidth, over all permutations.
 fn worst_of_all(topology: &dyn Topology, routing: &dyn Routing, capacity: &Capacity) -> f64 {
     let nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
-    worst_of_some(topology, routing, &nodes, capacity)
-}
-
-/// Returns the largest load of a link over its bandwidth, over all permutations of some nodes.
-fn worst_of_some(topology: &dyn Topology, routing: &dyn Routing, nodes: &[NodeId], capacity: &Capacity) -> f64 {
-    let links = links(topology);
-    let pair = |from: NodeId, to: NodeId| {
-        let traffic = |src: NodeId| if src == from && from != to { vec![(to, 1.0)] } else { Vec::new() };
-        let load = naive_channel_loads(topology, routing, &traffic);
-        links.iter().map(|&link| load[link.index()] / capacity(link)).collect::<Vec<f64>>()
-    };
-    let shares: Vec<Vec<Vec<f64>>> =
-        nodes.iter().map(|&from| nodes.iter().map(|&to| pair(from, to)).collect()).collect();
-    let mut most = 0.0_f64;
-    permute(&mut (0..nodes.len()).collect(), 0, &mut |to| {
-        let load = |link: usize| to.iter().zip(&shares).map(|(&to, row)| row[to][link]).sum::<f64>();
-        most = (0..links.len()).map(load).fold(most, f64::max);
-    });
-    most
-}
-
-fn permute(items: &mut Vec<usize>, from: usize, call: &mut dyn FnMut(&[usize])) {
-    if from == items.len() {
-        return call(items);
-    }
-    for other in from..items.len() {
-        items.swap(from, other);
-        permute(items, from + 1, call);
-        items.swap(from, other);
-    }
+    naive_worst_of_some(topology, routing, &nodes, capacity)
 }
 
 /// Checks that the answer is a permutation whose largest load is the one that is named, at the channel that is named.
@@ -133,7 +93,7 @@ fn no_permutation_of_some_nodes_is_worse() {
     for (topology, kind, nodes) in cases {
         let (routing, nodes) = (build(named(kind), topology), nodes.iter().copied().map(NodeId).collect::<Vec<_>>());
         let found = worst_permutation(topology, &*routing, Some(&nodes), &equal, &|_| true).unwrap();
-        assert_near(found.load, worst_of_some(topology, &*routing, &nodes, &equal));
+        assert_near(found.load, naive_worst_of_some(topology, &*routing, &nodes, &equal));
         check_claim(topology, &*routing, &found, &equal);
         let is_out = |(from, to): (NodeId, &NodeId)| from == *to || nodes.contains(&from);
         assert!((0..).map(NodeId).zip(&found.to).all(is_out), "{kind}: {:?}", found.to);

@@ -321,3 +321,48 @@ impl Draw for Bits {
         mixed ^ (mixed >> 31)
     }
 }
+
+/// Returns the channels between routers.
+pub fn links(topology: &dyn Topology) -> Vec<ChannelId> {
+    let channels = Channels::new(topology);
+    let ports = (0..topology.routers())
+        .map(RouterId)
+        .flat_map(|router| (0..topology.ports(router)).map(move |port| (router, PortId(port))));
+    let is_link =
+        |&(router, port): &(RouterId, PortId)| matches!(topology.endpoint(router, port), Endpoint::Router(..));
+    ports.filter(is_link).map(|(router, port)| channels.output(router, port)).collect()
+}
+
+/// Returns the largest load of a link over its bandwidth, over all permutations of some nodes.
+pub fn naive_worst_of_some(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    nodes: &[NodeId],
+    capacity: &dyn Fn(ChannelId) -> f64,
+) -> f64 {
+    let links = links(topology);
+    let pair = |from: NodeId, to: NodeId| {
+        let traffic = |src: NodeId| if src == from && from != to { vec![(to, 1.0)] } else { Vec::new() };
+        let load = naive_channel_loads(topology, routing, &traffic);
+        links.iter().map(|&link| load[link.index()] / capacity(link)).collect::<Vec<f64>>()
+    };
+    let shares: Vec<Vec<Vec<f64>>> =
+        nodes.iter().map(|&from| nodes.iter().map(|&to| pair(from, to)).collect()).collect();
+    let mut most = 0.0_f64;
+    permute(&mut (0..nodes.len()).collect(), 0, &mut |to| {
+        let load = |link: usize| to.iter().zip(&shares).map(|(&to, row)| row[to][link]).sum::<f64>();
+        most = (0..links.len()).map(load).fold(most, f64::max);
+    });
+    most
+}
+
+fn permute(items: &mut Vec<usize>, from: usize, call: &mut dyn FnMut(&[usize])) {
+    if from == items.len() {
+        return call(items);
+    }
+    for other in from..items.len() {
+        items.swap(from, other);
+        permute(items, from + 1, call);
+        items.swap(from, other);
+    }
+}

@@ -14,19 +14,9 @@ use topology::{NetworkSpec, Topology};
 use traffic::patterns::adversarial::AdversarialSpec;
 use traffic::patterns::{exchange::ExchangePatternSpec, hotspot::HotspotSpec, shift::ShiftSpec, uniform::UniformSpec};
 use traffic::{Pattern, PatternSpec, Shape};
-use units::{Draw, KeyError, TaskId};
+use units::{KeyError, TaskId};
 
-/// Weak but sufficient source of bits for these tests (SplitMix64).
-struct Bits(u64);
-
-impl Draw for Bits {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-}
+use crate::Bits;
 
 fn switch(nodes: u64) -> SingleSwitch {
     SingleSwitch::new(&SingleSwitchSpec { ports: nodes }).unwrap()

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use fabric::catalogue::RouterSpec;
 use fabric::routers::Routers;
 use fabric::{
     Counters, Fabric, FabricSpec, Grain, Ledger, LinkParameters, Mail, Partition, PartitionMap, Plan, Traffic,
@@ -81,11 +82,15 @@ pub const RATES: [[&str; 2]; 3] = [["10 Gb/s"; 2], ["40 Gb/s", "5 Gb/s"], ["5 Gb
 
 /// Returns a network of packets of 256 B and 96 B without multicasts and groups.
 pub fn network(topology: &str, router: &str, routing: &str, rates: [&str; 2]) -> FabricSpec {
+    let routing = (!routing.is_empty()).then(|| toml::from_str(routing).unwrap());
+    network_of(topology, toml::from_str(router).unwrap(), routing, rates)
+}
+
+/// As `network`, of a router and a routing. `None`: the topology's default. The first two classes of channels have the
+/// given rates.
+pub fn network_of(topology: &str, router: RouterSpec, routing: Option<RoutingSpec>, rates: [&str; 2]) -> FabricSpec {
     let topology = topology.parse::<TopologySpec>().unwrap().build(Path::new(".")).unwrap();
-    let routing = match routing {
-        "" => RoutingSpec::default_for(&*topology),
-        keys => toml::from_str(keys).unwrap(),
-    };
+    let routing = routing.unwrap_or_else(|| RoutingSpec::default_for(&*topology));
     let link =
         |bandwidth: &str| LinkParameters { bandwidth: bandwidth.parse().unwrap(), delay: "20 ns".parse().unwrap() };
     let mut links = vec![link("10 Gb/s"); topology.class_names().len()];
@@ -94,7 +99,7 @@ pub fn network(topology: &str, router: &str, routing: &str, rates: [&str; 2]) ->
         routing: routing.build(&*topology).unwrap(),
         topology,
         links,
-        router: toml::from_str(router).unwrap(),
+        router,
         packet: Bytes(256),
         other_packets: vec![Bytes(96)],
         other_times: vec![],

@@ -1,9 +1,8 @@
 //! The pattern `adversarial` on networks without a published one: against the worst permutation, and against all.
 
 use sim::{Progress, System, analyze, check, worst_case};
-use testkit::routing::naive_channel_loads;
-use topology::{Channels, Endpoint};
-use units::{ChannelId, NodeId, PortId, RouterId};
+use testkit::routing::naive_worst_of_some;
+use units::NodeId;
 
 use crate::common::{build, build_by_default};
 
@@ -34,34 +33,7 @@ fn partners(system: &System, job: usize) -> Vec<NodeId> {
 /// Returns the largest load of a channel between routers over its bandwidth, over all permutations of some nodes.
 fn worst_of_all(system: &System, nodes: &[NodeId]) -> f64 {
     let (topology, routing) = (&*system.network.topology, &*system.network.routing);
-    let channels = Channels::new(topology);
-    let ports = (0..topology.routers()).map(RouterId);
-    let ports = ports.flat_map(|router| (0..topology.ports(router)).map(move |port| (router, PortId(port))));
-    let between = ports.filter(|&(router, port)| matches!(topology.endpoint(router, port), Endpoint::Router(..)));
-    let links: Vec<ChannelId> = between.map(|(router, port)| channels.output(router, port)).collect();
-    let pair = |from: NodeId, to: NodeId| {
-        let traffic = |src: NodeId| if src == from && from != to { vec![(to, 1.0)] } else { Vec::new() };
-        let load = naive_channel_loads(topology, routing, &traffic);
-        links.iter().map(|&link| load[link.index()] / system.capacity(link)).collect::<Vec<f64>>()
-    };
-    let shares: Vec<Vec<_>> = nodes.iter().map(|&from| nodes.iter().map(|&to| pair(from, to)).collect()).collect();
-    let mut most = 0.0_f64;
-    permute(&mut (0..nodes.len()).collect(), 0, &mut |to| {
-        let load = |link: usize| to.iter().zip(&shares).map(|(&to, row)| row[to][link]).sum::<f64>();
-        most = (0..links.len()).map(load).fold(most, f64::max);
-    });
-    most
-}
-
-fn permute(items: &mut Vec<usize>, from: usize, call: &mut dyn FnMut(&[usize])) {
-    if from == items.len() {
-        return call(items);
-    }
-    for other in from..items.len() {
-        items.swap(from, other);
-        permute(items, from + 1, call);
-        items.swap(from, other);
-    }
+    naive_worst_of_some(topology, routing, nodes, &|channel| system.capacity(channel))
 }
 
 #[test]
