@@ -48,6 +48,8 @@ impl Phase for Alltoall {
                 let data = Data::Digit { weight: step.weight, digit: step.digit, radix: at.radix, parts: at.size };
                 let sends = way == Way::Send;
                 post(Move::one(way, if sends { at.ahead(step.distance) } else { at.back(step.distance) }, data));
+                // Parts of a message are packed before it and unpacked after it.
+                post(Move::local(Way::Copy, data));
             });
         }
     }

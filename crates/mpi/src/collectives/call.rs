@@ -6,7 +6,7 @@ use super::backend::CollectiveBackend;
 use super::group_call::GroupCall;
 use super::member::{Member, Shares};
 use super::selection::Selection;
-use super::table::{Algorithm, Operation, Phases, algorithms, is_segmented};
+use super::table::{Algorithm, Operation, Phases, algorithms, is_segmented, members_needed};
 use crate::communicator::{Communicator, Group, IslandError, NodeGroups};
 
 /// Call of a collective operation. All members of the communicator call it with equal values.
@@ -29,8 +29,13 @@ pub struct Collective {
     pub radix: u32,
     /// Maximum size of a segment in bytes. 0: messages are not divided into segments.
     pub segment: u64,
+    /// Number of messages in each direction that a member has outstanding at once with
+    /// [`Algorithm::LinearSync`] in an alltoall. 0: no limit.
+    pub window: u32,
     /// Calculation time of a rank for each byte that it combines, in picoseconds.
     pub time_per_byte: u64,
+    /// Time of a rank for each byte that it copies in its memory, in picoseconds.
+    pub copy_time: u64,
     /// Whether the processors of network interfaces carry out the operation, instead of the processors of ranks.
     pub on_nic: bool,
 }
@@ -53,6 +58,18 @@ pub enum CollectiveError {
         operation: Operation,
         /// Algorithms that implement the operation.
         allowed: String,
+    },
+    /// The algorithm of the operation is not for this number of members.
+    #[error("`{}` of `{}` is for {needs}, and there are {members}", algorithm.name(), operation.name())]
+    Members {
+        /// Algorithm of the call.
+        algorithm: Algorithm,
+        /// Operation of the call.
+        operation: Operation,
+        /// Numbers of members that the algorithm is for.
+        needs: &'static str,
+        /// Number of members.
+        members: u32,
     },
     /// The root is not a member of the communicator.
     #[error("there is no member {root}: 0 to {} are allowed", members.saturating_sub(1))]
@@ -153,6 +170,11 @@ pub enum CollectiveError {
          ranks calculate nothing"
     )]
     CombinedOnNic,
+    /// The call has a time of copies of ranks, but network interfaces carry out the operation.
+    #[error(
+        "of operations that network interfaces carry out ranks copy nothing; leave out `copy_time`, or `collectives`"
+    )]
+    CopiedOnNic,
     /// The members are not in equal islands of the first of several networks.
     #[error("`{}` is for members in equal islands of the first of several networks: {reason}", algorithm.name())]
     Islands {
@@ -182,7 +204,9 @@ impl Collective {
             root: 0,
             radix: 2,
             segment: 0,
+            window: 0,
             time_per_byte: 0,
+            copy_time: 0,
             on_nic: false,
         }
     }
@@ -211,6 +235,9 @@ impl Collective {
         if !algorithms(operation).any(|other| other == algorithm) {
             let allowed: Vec<_> = algorithms(operation).map(|other| format!("`{}`", other.name())).collect();
             return Err(CollectiveError::Algorithm { algorithm, operation, allowed: allowed.join(", ") });
+        }
+        if let Some(needs) = members_needed(operation, algorithm, members) {
+            return Err(CollectiveError::Members { algorithm, operation, needs, members });
         }
         if root >= members {
             return Err(CollectiveError::Root { root, members });
@@ -248,10 +275,14 @@ impl Collective {
         Ok(())
     }
 
-    /// Returns the number of elements of the buffer (ring: of the largest part) that is divided into segments.
+    /// Returns the number of elements that are divided into segments: of the largest part (ring, linear with
+    /// synchronization), or of the buffer.
     fn segmented(&self, members: u32) -> u64 {
-        let elements = self.bytes / u64::from(self.element);
-        if self.algorithm == Algorithm::Ring { elements.div_ceil(u64::from(members.max(1))) } else { elements }
+        let elements = self.operation.buffer(self.bytes, members) / u64::from(self.element);
+        match self.algorithm {
+            Algorithm::Ring | Algorithm::LinearSync => elements.div_ceil(u64::from(members.max(1))),
+            _ => elements,
+        }
     }
 
     /// Replaces [`Algorithm::Auto`] by the algorithm of the built-in table for `members` members.
@@ -295,9 +326,18 @@ impl Collective {
 
     /// Returns member `own` of `size` with root `root` in `operation`, which may be a part of this operation.
     pub(super) fn member(&self, operation: Operation, (own, size, root): (u32, u32, u32)) -> Member {
-        let radix = if self.algorithm.has_radix() { self.radix } else { 2 };
+        let radix = match self.algorithm {
+            Algorithm::LinearSync if self.window > 0 => self.window,
+            Algorithm::LinearSync => u32::MAX,
+            algorithm if algorithm.has_radix() => self.radix,
+            _ => 2,
+        };
         let element = u64::from(self.element);
-        let elements = operation.buffer(self.bytes, size) / element;
+        let elements = match self.algorithm {
+            // The buffers of all members.
+            Algorithm::AllgatherReduce => self.bytes.saturating_mul(u64::from(size)),
+            _ => operation.buffer(self.bytes, size),
+        } / element;
         let segments = match self.segment / element {
             0 => 1,
             segment => self.segmented(size).div_ceil(segment).clamp(1, MOST_SEGMENTS) as u32,

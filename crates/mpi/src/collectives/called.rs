@@ -101,7 +101,7 @@ impl CalledCollectives {
     /// Checks that call `number` of a member in the switches equals the call of the other members. The time to combine
     /// a byte may differ.
     fn check_shared(&self, call: &Collective, number: &mut usize) -> Result<(), CollectiveError> {
-        let own = Collective { time_per_byte: 0, ..*call };
+        let own = Collective { time_per_byte: 0, copy_time: 0, ..*call };
         let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
         match called.get(*number) {
             None => called.push(own),

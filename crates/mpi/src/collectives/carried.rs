@@ -11,7 +11,7 @@ impl Collective {
     ///
     /// # Errors
     /// [`CollectiveError::Carrier`] if the algorithm does not belong to the backend; [`CollectiveError::CombinedOnNic`]
-    /// if ranks would calculate in an operation of network interfaces.
+    /// or [`CollectiveError::CopiedOnNic`] if ranks would calculate or copy in an operation of network interfaces.
     pub fn carried_by(
         &self,
         backend: Option<CollectiveBackend>,
@@ -31,6 +31,9 @@ impl Collective {
         let on_nic = backend == CollectiveBackend::Nic;
         if on_nic && call.time_per_byte > 0 {
             return Err(CollectiveError::CombinedOnNic);
+        }
+        if on_nic && call.copy_time > 0 {
+            return Err(CollectiveError::CopiedOnNic);
         }
         Ok(Self { on_nic, ..call })
     }

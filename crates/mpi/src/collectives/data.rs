@@ -1,5 +1,7 @@
 //! Parts of a collective operation's buffer that messages carry.
 
+use super::pairing::Pairing;
+
 /// Section of a buffer, in parts. The number of elements of the buffer is an argument of the methods (`all`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
@@ -46,6 +48,17 @@ pub enum Data {
         /// Number of parts of the buffer.
         parts: u32,
     },
+    /// Parts of the members whose labels are consecutive. Member i owns part i.
+    Labels {
+        /// First label.
+        first: u32,
+        /// Number of labels.
+        count: u32,
+        /// Number of parts of the buffer: a power of two.
+        parts: u32,
+        /// Butterfly that the labels belong to.
+        pairing: Pairing,
+    },
 }
 
 impl Data {
@@ -62,7 +75,7 @@ impl Data {
     pub fn elements(self, all: u64) -> u64 {
         match self {
             Self::Span { count, parts, .. } if count == parts => all,
-            Self::Span { count, parts, .. } | Self::Within { count, parts, .. }
+            Self::Span { count, parts, .. } | Self::Within { count, parts, .. } | Self::Labels { count, parts, .. }
                 if let Some(each) = equal_part(all, parts) =>
             {
                 each * u64::from(count)
@@ -92,7 +105,7 @@ impl Data {
                 let own = full * weight + rest.saturating_sub(digit * weight).min(weight);
                 own * (all / u64::from(parts))
             }
-            Self::Digit { .. } => {
+            Self::Digit { .. } | Self::Labels { .. } => {
                 let mut sum = 0;
                 self.each_range(all, &mut |from, to| sum += to - from);
                 sum
@@ -104,14 +117,15 @@ impl Data {
     /// `all` elements.
     pub(crate) fn is_even(self, all: u64) -> bool {
         match self {
-            Self::Span { parts, .. } | Self::Within { parts, .. } | Self::Digit { parts, .. } => {
-                all.is_multiple_of(u64::from(parts))
-            }
+            Self::Span { parts, .. }
+            | Self::Within { parts, .. }
+            | Self::Digit { parts, .. }
+            | Self::Labels { parts, .. } => all.is_multiple_of(u64::from(parts)),
             Self::Block { .. } => true,
         }
     }
 
-    /// Returns the section moved by `by` parts, wrapping past the last part. Digits and blocks do not move.
+    /// Returns the section moved by `by` parts, wrapping past the last part. Digits, blocks and labels do not move.
     #[must_use]
     pub fn further(self, by: u32) -> Self {
         match self {
@@ -123,7 +137,7 @@ impl Data {
                 let first = (u64::from(first) + u64::from(by)) % u64::from(len);
                 Self::Within { first: first as u32, count, base, len, parts }
             }
-            other @ (Self::Digit { .. } | Self::Block { .. }) => other,
+            other @ (Self::Digit { .. } | Self::Block { .. } | Self::Labels { .. }) => other,
         }
     }
 
@@ -147,6 +161,10 @@ impl Data {
                 let own = (0..parts).filter(|part| part / weight % radix == digit);
                 own.for_each(|part| visit(begin(all, part, parts), begin(all, part + 1, parts)));
             }
+            Self::Labels { first, count, parts, pairing } => (first..first + count).for_each(|label| {
+                let part = pairing.member(label, parts);
+                visit(begin(all, part, parts), begin(all, part + 1, parts));
+            }),
         }
     }
 }

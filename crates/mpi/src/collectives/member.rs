@@ -49,7 +49,7 @@ pub struct Member {
     pub size: u32,
     /// Number of the root. 0 if the operation has no root.
     pub root: u32,
-    /// Radix of trees and of the digits of member numbers; at least 2.
+    /// Radix of trees and of the digits of member numbers, at least 2; number of chains, or of outstanding messages.
     pub radix: u32,
     /// Elements of the buffer. If the data are blocks of a square ([`Data::Block`]): elements of one part.
     pub elements: u64,
@@ -156,9 +156,20 @@ pub enum Way {
         /// result that nobody needs is not computed.
         times: u8,
     },
+    /// No message: the member copies the data in its memory when the messages of the round have ended.
+    Copy,
+    /// No message: the member combines the data with others in its memory when the messages of the round have ended.
+    Reduce,
 }
 
-/// Series of similar messages that a member sends or receives.
+impl Way {
+    /// Whether there is a message.
+    pub const fn is_message(self) -> bool {
+        !matches!(self, Self::Copy | Self::Reduce)
+    }
+}
+
+/// Series of similar messages that a member sends or receives, or work on data in its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
     /// Direction of the messages and treatment of their data.
@@ -182,6 +193,12 @@ impl Move {
         Self { way, peer, count: 1, stride: 0, data, parts: 0 }
     }
 
+    /// Creates work on data in the memory of a member.
+    #[inline]
+    pub const fn local(way: Way, data: Data) -> Self {
+        Self::one(way, 0, data)
+    }
+
     /// Creates one message for each other member, the next member first.
     pub fn all(way: Way, at: &Member, data: Data, parts: u32) -> Self {
         Self { way, peer: at.ahead(1), count: at.size - 1, stride: 1, data, parts }
@@ -200,7 +217,10 @@ impl Move {
         }
         let peer = (u64::from(self.peer) + u64::from(self.stride) * u64::from(number)) % u64::from(size);
         let parts = match self.data {
-            Data::Span { parts, .. } | Data::Digit { parts, .. } | Data::Block { parts, .. } => parts,
+            Data::Span { parts, .. }
+            | Data::Digit { parts, .. }
+            | Data::Block { parts, .. }
+            | Data::Labels { parts, .. } => parts,
             Data::Within { len, .. } => len,
         };
         let further = u64::from(self.parts) * u64::from(number) % u64::from(parts);

@@ -6,6 +6,7 @@
 //! algorithms of each operation.
 
 mod backend;
+mod bine;
 mod bounds;
 mod bruck;
 mod call;
@@ -18,7 +19,10 @@ mod hierarchical;
 mod in_switch;
 mod islands;
 mod linear;
+mod local;
 mod member;
+mod neighbors;
+mod pairing;
 mod pairwise;
 mod pipeline;
 mod recursive;
@@ -39,6 +43,7 @@ pub use group_call::GroupCall;
 pub(crate) use in_switch::combined;
 pub use in_switch::{GroupNumbers, ProgramGroup};
 pub use member::{Member, Move, Phase, Shares, Way};
+pub use pairing::Pairing;
 pub use selection::{Rule, Selection};
 pub use stages::{stage, stages};
 pub use table::{Algorithm, Operation, algorithms, is_segmented, phases};

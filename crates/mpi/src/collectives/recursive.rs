@@ -1,11 +1,12 @@
 //! Recursive doubling and halving (Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations
-//! in MPICH", IJHPCA 19(1), 2005). Members work in pairs whose distance is a power of two.
+//! in MPICH", IJHPCA 19(1), 2005). Members work in pairs, which a [`Pairing`] determines.
 //!
 //! If the number of members is not a power of two, the surplus is folded first. The first members form pairs, and the
 //! odd member of each pair gives its data to the even one, which stands for both.
 
 use super::data::Data;
 use super::member::{Member, Move, Phase, Way};
+use super::pairing::Pairing;
 
 /// Member after folding.
 struct Folded {
@@ -45,28 +46,34 @@ impl Folded {
     }
 }
 
-/// Data that a range of remaining members stands for.
+/// Data that belong to a range of labels of remaining members (see [`Pairing`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// Whole buffer.
-    Whole,
-    /// Parts of the original members that the range stands for.
+    /// Parts of the original members that the range of labels, read as remaining members, stands for. The part of a
+    /// member is at the place of its label, unless the pairing is [`Pairing::Far`].
     Members,
     /// Parts of a buffer that is divided by the number of remaining members.
     Left,
+    /// Parts of the members that have these labels. Requires a power of two of members, which all remain.
+    Labels,
 }
 
 impl Layout {
-    fn data(self, at: &Member, folded: &Folded, from: u32, to: u32) -> Data {
+    fn data(self, at: &Member, folded: &Folded, pairing: Pairing, (from, count): (u32, u32)) -> Data {
         match self {
-            Self::Whole => Data::WHOLE,
             Self::Members => {
-                let (first, end) = (folded.first(from), folded.first(to));
-                at.span(at.absolute(first), end - first)
+                let first = folded.first(from);
+                at.span(at.absolute(first), folded.first(from + count) - first)
             }
-            Self::Left => Data::Span { first: from, count: to - from, parts: folded.left },
+            Self::Left => Data::Span { first: from, count, parts: folded.left },
+            Self::Labels => Data::Labels { first: from, count, parts: at.size, pairing },
         }
     }
+}
+
+/// Number of the part of a butterfly that a member has in a step: `count` consecutive labels from `first` on.
+fn range(pairing: Pairing, member: u32, count: u32, folded: &Folded) -> (u32, u32) {
+    (pairing.label(member, folded.left) & !(count - 1), count)
 }
 
 /// Folding: the odd members of the surplus give their data to the even ones.
@@ -122,9 +129,32 @@ impl Phase for Unfold {
     }
 }
 
-/// Recursive doubling: pairs exchange all their data, at doubling distances.
+/// Recursive doubling of a buffer: pairs exchange and combine all of it.
 #[derive(Debug)]
-pub(super) struct Doubling(pub Layout);
+pub(super) struct Exchange(pub Pairing);
+
+impl Phase for Exchange {
+    fn rounds(&self, at: &Member) -> u32 {
+        Folded::new(at).rounds()
+    }
+
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
+        let folded = Folded::new(at);
+        let Some(own) = folded.own else { return };
+        let peer = at.absolute(folded.first(self.0.partner(own, round, folded.left)));
+        post(Move::one(Way::Combine, peer, Data::WHOLE));
+        post(Move::one(Way::Send, peer, Data::WHOLE));
+    }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.size.is_power_of_two()
+    }
+}
+
+/// Recursive doubling of parts: pairs exchange all their parts, in the steps of the butterfly from the last to the
+/// first.
+#[derive(Debug)]
+pub(super) struct Doubling(pub Layout, pub Pairing);
 
 impl Phase for Doubling {
     fn rounds(&self, at: &Member) -> u32 {
@@ -134,44 +164,11 @@ impl Phase for Doubling {
     fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
         let folded = Folded::new(at);
         let Some(own) = folded.own else { return };
-        let distance = 1 << round;
-        let other = own ^ distance;
+        let other = self.1.partner(own, folded.left.ilog2() - 1 - round, folded.left);
         let peer = at.absolute(folded.first(other));
-        let data = |member: u32| {
-            let from = member & !(distance - 1);
-            self.0.data(at, &folded, from, from + distance)
-        };
-        let way = if self.0 == Layout::Whole { Way::Combine } else { Way::Store };
-        post(Move::one(way, peer, data(other)));
+        let data = |member: u32| self.0.data(at, &folded, self.1, range(self.1, member, 1 << round, &folded));
+        post(Move::one(Way::Store, peer, data(other)));
         post(Move::one(Way::Send, peer, data(own)));
-    }
-
-    fn is_symmetric(&self, at: &Member) -> bool {
-        at.size.is_power_of_two() && (self.0 == Layout::Whole || at.has_equal_parts())
-    }
-}
-
-/// Recursive halving: pairs exchange half of their remaining data, at halving distances, and combine the other half.
-#[derive(Debug)]
-pub(super) struct Halving(pub Layout);
-
-impl Phase for Halving {
-    fn rounds(&self, at: &Member) -> u32 {
-        Folded::new(at).rounds()
-    }
-
-    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
-        let folded = Folded::new(at);
-        let Some(own) = folded.own else { return };
-        let distance = folded.left >> (round + 1);
-        let other = own ^ distance;
-        let peer = at.absolute(folded.first(other));
-        let data = |member: u32| {
-            let from = member & !(distance - 1);
-            self.0.data(at, &folded, from, from + distance)
-        };
-        post(Move::one(Way::Combine, peer, data(own)));
-        post(Move::one(Way::Send, peer, data(other)));
     }
 
     fn is_symmetric(&self, at: &Member) -> bool {
@@ -179,16 +176,97 @@ impl Phase for Halving {
     }
 }
 
-/// Binomial tree that collects the results of halving at the root.
+/// Recursive halving: pairs exchange half of their remaining data and combine the other half, in the steps of the
+/// butterfly. If the buffer has segments ([`Layout::Left`] only), the messages of a step are sent in segments. A member
+/// combines a segment before it sends the next one.
 #[derive(Debug)]
-pub(super) struct Gather;
+pub(super) struct Halving(pub Layout, pub Pairing);
 
-impl Phase for Gather {
+/// Units of the parts of remaining members that segments are made of.
+struct Units {
+    /// Units of a part.
+    of_part: u32,
+    /// Units of a segment.
+    of_segment: u32,
+}
+
+impl Units {
+    fn new(at: &Member, folded: &Folded) -> Self {
+        Self { of_part: at.segments.div_ceil(folded.left), of_segment: (folded.left / at.segments).max(1) }
+    }
+
+    /// Returns the number of messages of `count` parts.
+    fn messages(&self, count: u32) -> u32 {
+        (count * self.of_part).div_ceil(self.of_segment)
+    }
+}
+
+impl Halving {
+    /// Returns the step that a round belongs to, and the number of the segment.
+    fn step(at: &Member, folded: &Folded, round: u32) -> (u32, u32) {
+        let (units, mut segment) = (Units::new(at, folded), round);
+        for step in 0..folded.rounds() {
+            let messages = units.messages(folded.left >> (step + 1));
+            if segment < messages {
+                return (step, segment);
+            }
+            segment -= messages;
+        }
+        (folded.rounds(), 0)
+    }
+}
+
+impl Phase for Halving {
     fn rounds(&self, at: &Member) -> u32 {
         let folded = Folded::new(at);
-        match folded.own {
+        if at.segments == 1 {
+            return folded.rounds();
+        }
+        let units = Units::new(at, &folded);
+        (0..folded.rounds()).map(|step| units.messages(folded.left >> (step + 1))).sum()
+    }
+
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
+        let folded = Folded::new(at);
+        let Some(own) = folded.own else { return };
+        let (step, segment) = if at.segments == 1 { (round, 0) } else { Self::step(at, &folded, round) };
+        let other = self.1.partner(own, step, folded.left);
+        let peer = at.absolute(folded.first(other));
+        let count = folded.left >> (step + 1);
+        let data = |member: u32| {
+            let (first, count) = range(self.1, member, count, &folded);
+            if at.segments == 1 {
+                return self.0.data(at, &folded, self.1, (first, count));
+            }
+            let Units { of_part, of_segment } = Units::new(at, &folded);
+            let (first, end) = (first * of_part + segment * of_segment, (first + count) * of_part);
+            Data::Span { first, count: of_segment.min(end - first), parts: folded.left * of_part }
+        };
+        post(Move::one(Way::Combine, peer, data(own)));
+        post(Move::one(Way::Send, peer, data(other)));
+    }
+
+    fn is_symmetric(&self, at: &Member) -> bool {
+        at.size.is_power_of_two() && at.has_equal_parts() && at.segments == 1
+    }
+}
+
+/// Tree of a butterfly between the root and the members that hold one part each of a buffer, as halving leaves them and
+/// doubling needs them.
+#[derive(Debug)]
+pub(super) struct Spread {
+    /// Whether data flow toward the root.
+    pub up: bool,
+    /// Butterfly.
+    pub pairing: Pairing,
+}
+
+impl Phase for Spread {
+    fn rounds(&self, at: &Member) -> u32 {
+        let folded = Folded::new(at);
+        match folded.own.map(|own| self.pairing.label(own, folded.left)) {
             Some(0) => folded.rounds(),
-            Some(own) => own.trailing_zeros() + 1,
+            Some(label) => label.trailing_zeros() + 1,
             None => 0,
         }
     }
@@ -196,11 +274,47 @@ impl Phase for Gather {
     fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
         let folded = Folded::new(at);
         let Some(own) = folded.own else { return };
-        let distance = 1 << round;
-        let other = own ^ distance;
-        let from = own.max(other);
-        let data = Layout::Left.data(at, &folded, from, from + distance);
-        let way = if own == from { Way::Send } else { Way::Store };
+        let level = if self.up { round } else { self.rounds(at) - 1 - round };
+        let other = self.pairing.partner(own, folded.left.ilog2() - 1 - level, folded.left);
+        let [label, other_label] = [own, other].map(|member| self.pairing.label(member, folded.left));
+        let data = Data::Span { first: label.max(other_label), count: 1 << level, parts: folded.left };
+        let way = if (label > other_label) == self.up { Way::Send } else { Way::Store };
         post(Move::one(way, at.absolute(folded.first(other)), data));
+    }
+}
+
+/// Exchange of parts between the members that own them and the members at whose labels they are. It follows a
+/// reduce-scatter or precedes an allgather.
+#[derive(Debug)]
+pub(super) struct Remap {
+    /// Whether each part goes to the member with its label. If false, it returns to its owner.
+    pub to_labels: bool,
+    /// Butterfly.
+    pub pairing: Pairing,
+}
+
+impl Phase for Remap {
+    fn rounds(&self, at: &Member) -> u32 {
+        u32::from(at.size > 1)
+    }
+
+    fn round(&self, at: &Member, _round: u32, post: &mut dyn FnMut(Move)) {
+        let (folded, relative) = (Folded::new(at), at.relative());
+        let (toward, back) = if self.to_labels { (Way::Store, Way::Send) } else { (Way::Send, Way::Store) };
+        let held = folded.own.map(|own| self.pairing.label(own, folded.left));
+        let owners = held.map_or(0..0, |label| folded.first(label)..folded.first(label + 1));
+        let stands_for = relative - folded.surplus.min(relative.div_ceil(2));
+        let holder = folded.first(self.pairing.member(stands_for, folded.left));
+        let mut own = (holder != relative).then(|| Move::one(back, at.absolute(holder), at.part(at.own)));
+        // Receives come before sends.
+        if back == Way::Store
+            && let Some(own) = own.take()
+        {
+            post(own);
+        }
+        for owner in owners.filter(|&owner| owner != relative).map(|owner| at.absolute(owner)) {
+            post(Move::one(toward, owner, at.part(owner)));
+        }
+        own.into_iter().for_each(post);
     }
 }

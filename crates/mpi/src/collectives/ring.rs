@@ -1,5 +1,6 @@
 //! Ring algorithms: every member sends only to the next member, one part at a time.
 
+use super::data::Data;
 use super::member::{Circulated, Member, Move, Phase, Way};
 
 /// Reduce-scatter: every part travels once around the ring, is combined on its way, and ends at its member. If parts
@@ -51,5 +52,26 @@ impl Phase for Allgather {
 
     fn is_symmetric(&self, at: &Member) -> bool {
         at.has_equal_parts()
+    }
+}
+
+/// Barrier: a notification goes twice around the ring, from member 0 on (Open MPI's double ring).
+#[derive(Debug)]
+pub(super) struct Barrier;
+
+impl Phase for Barrier {
+    fn rounds(&self, at: &Member) -> u32 {
+        if at.size > 1 { 4 } else { 0 }
+    }
+
+    fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
+        match round.is_multiple_of(2) == (at.own == 0) {
+            true => post(Move::one(Way::Send, at.ahead(1), Data::WHOLE)),
+            false => post(Move::one(Way::Combine, at.back(1), Data::WHOLE)),
+        }
+    }
+
+    fn is_symmetric(&self, _at: &Member) -> bool {
+        true
     }
 }

@@ -3,11 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::local::Local;
 use super::member::Phase;
-use super::pipeline::{Pipeline, Shape};
-use super::recursive::{Doubling, Fold, Gather, Halving, Layout, Unfold};
+use super::pairing::Pairing::{Bine, BineFar, Far, Near};
+use super::pipeline::{Halves, LastToRoot, Pipeline, Shape, SplitBroadcast};
+use super::recursive::{Doubling, Exchange, Fold, Halving, Layout, Remap, Spread, Unfold};
 use super::tree::Tree;
-use super::{bruck, dissemination, linear, pairwise, ring, scan};
+use super::{bine, bruck, dissemination, linear, neighbors, pairwise, ring, scan};
 
 /// Collective operation, as MPI defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -163,11 +165,55 @@ pub enum Algorithm {
     NvlsDoubling,
     /// By `nvls` within islands of the first network, and by `in-switch` between equal members of all islands.
     NvlsInSwitch,
+    /// Reduces the buffers along a binomial tree, then sends the result: along a binomial tree (allreduce), or each
+    /// part directly (reduce-scatter).
+    Nonoverlapping,
+    /// Gathers the buffers of all members at all members by recursive doubling; each member combines them.
+    AllgatherReduce,
+    /// Like `rabenseifner`, but neighbours exchange halves first and distances grow, as in MPICH and Open MPI.
+    RabenseifnerDoubling,
+    /// Like `recursive-halving`, but neighbours exchange halves first and distances grow. Each part then goes to its
+    /// member.
+    RecursiveDistanceDoubling,
+    /// Sends one part a message, over halving distances.
+    Sparbit,
+    /// Exchanges parts with the two neighbours in turn. Requires an even number of members.
+    NeighborExchange,
+    /// Uses `radix` chains of members that begin at the root; segments of a buffer form a pipeline.
+    Chains,
+    /// Sends one half of the buffer along each half of a binary tree; pairs of members then exchange the halves.
+    SplitBinary,
+    /// Uses a binary tree that keeps the order of members: its root is the last member, which sends the result to
+    /// the root.
+    InOrderBinary,
+    /// Passes a notification around a ring twice.
+    DoubleRing,
+    /// Like `linear`, but synchronized: the root of a gather asks one member after another, and a member of an
+    /// alltoall has `window` messages outstanding.
+    LinearSync,
+    /// Uses Bine trees (distances in base -2) for short messages: whole buffers between pairs (allreduce), trees whose
+    /// farthest members come first (broadcast, reduce, gather, scatter), or messages of several parts (alltoall).
+    Bine,
+    /// Uses the Bine tree whose nearest members come first.
+    BineDoubling,
+    /// Uses Bine trees for long messages: a scatter or reduce-scatter, then a gather or allgather, of a buffer that is
+    /// divided in the order in which parts travel.
+    BineBandwidth,
+    /// Uses Bine trees; parts are sorted in memory so that those of a message are contiguous.
+    BinePermute,
+    /// Uses Bine trees; one more message a part makes the parts of other messages contiguous.
+    BineSend,
+    /// Uses Bine trees, with one message for each part. Requires an even number of members.
+    BineBlocks,
+    /// Uses Bine trees over ranges of parts; a range that wraps is two messages.
+    BineTwo,
+    /// Uses Bine trees over ranges of parts; a range that wraps is one message that is packed and unpacked.
+    BineDatatype,
 }
 
 impl Algorithm {
     /// All algorithms.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 40] = [
         Self::Auto,
         Self::Linear,
         Self::Binomial,
@@ -189,6 +235,25 @@ impl Algorithm {
         Self::NvlsRing,
         Self::NvlsDoubling,
         Self::NvlsInSwitch,
+        Self::Nonoverlapping,
+        Self::AllgatherReduce,
+        Self::RabenseifnerDoubling,
+        Self::RecursiveDistanceDoubling,
+        Self::Sparbit,
+        Self::NeighborExchange,
+        Self::Chains,
+        Self::SplitBinary,
+        Self::InOrderBinary,
+        Self::DoubleRing,
+        Self::LinearSync,
+        Self::Bine,
+        Self::BineDoubling,
+        Self::BineBandwidth,
+        Self::BinePermute,
+        Self::BineSend,
+        Self::BineBlocks,
+        Self::BineTwo,
+        Self::BineDatatype,
     ];
 
     /// Returns the name in files.
@@ -215,6 +280,25 @@ impl Algorithm {
             Self::NvlsRing => "nvls-ring",
             Self::NvlsDoubling => "nvls-doubling",
             Self::NvlsInSwitch => "nvls-in-switch",
+            Self::Nonoverlapping => "nonoverlapping",
+            Self::AllgatherReduce => "allgather-reduce",
+            Self::RabenseifnerDoubling => "rabenseifner-doubling",
+            Self::RecursiveDistanceDoubling => "recursive-distance-doubling",
+            Self::Sparbit => "sparbit",
+            Self::NeighborExchange => "neighbor-exchange",
+            Self::Chains => "chains",
+            Self::SplitBinary => "split-binary",
+            Self::InOrderBinary => "in-order-binary",
+            Self::DoubleRing => "double-ring",
+            Self::LinearSync => "linear-sync",
+            Self::Bine => "bine",
+            Self::BineDoubling => "bine-doubling",
+            Self::BineBandwidth => "bine-bandwidth",
+            Self::BinePermute => "bine-permute",
+            Self::BineSend => "bine-send",
+            Self::BineBlocks => "bine-blocks",
+            Self::BineTwo => "bine-two",
+            Self::BineDatatype => "bine-datatype",
         }
     }
 
@@ -230,57 +314,79 @@ impl Algorithm {
 
     /// Returns whether the algorithm has a radix that can be chosen.
     pub const fn has_radix(self) -> bool {
-        matches!(self, Self::KNomial | Self::Bruck | Self::Dissemination)
+        matches!(self, Self::KNomial | Self::Bruck | Self::Dissemination | Self::Chains)
     }
 }
 
 /// Returns whether an algorithm of an operation can divide its messages into segments.
-pub const fn is_segmented(operation: Operation, algorithm: Algorithm) -> bool {
+pub fn is_segmented(operation: Operation, algorithm: Algorithm) -> bool {
+    let by_islands = operation == Operation::Allreduce && algorithm.is_of_islands();
+    by_islands || pipelines(operation, algorithm).is_some()
+}
+
+/// Returns the numbers of members that an algorithm of an operation is for, if `members` is none of them.
+pub(super) fn members_needed(operation: Operation, algorithm: Algorithm, members: u32) -> Option<&'static str> {
     use {Algorithm as A, Operation as O};
-    matches!(
-        (operation, algorithm),
-        (O::Broadcast | O::Reduce | O::Allreduce, A::Chain | A::Binary | A::Binomial | A::KNomial)
-            | (O::Allreduce, A::Ring | A::NvlsRing | A::NvlsDoubling | A::NvlsInSwitch)
-    )
+    match (operation, algorithm) {
+        (_, A::BineBlocks | A::NeighborExchange) => {
+            (members > 1 && !members.is_multiple_of(2)).then_some("an even number of members")
+        }
+        (O::Allreduce, A::Bine) => None,
+        (_, A::Bine | A::BineDoubling | A::BinePermute | A::BineTwo | A::BineDatatype) => {
+            (members > 0 && !members.is_power_of_two()).then_some("a power of two of members")
+        }
+        _ => None,
+    }
 }
 
 /// Phases of an algorithm, in order.
 pub type Phases = &'static [&'static dyn Phase];
 
-const BROADCAST: &dyn Phase = &Tree { up: false, parts: false };
-const REDUCE: &dyn Phase = &Tree { up: true, parts: false };
-const GATHER: &dyn Phase = &Tree { up: true, parts: true };
-const SCATTER: &dyn Phase = &Tree { up: false, parts: true };
+const BROADCAST: &dyn Phase = &Tree { up: false, parts: false, pairing: Far };
+const REDUCE: &dyn Phase = &Tree { up: true, parts: false, pairing: Far };
+const GATHER: &dyn Phase = &Tree { up: true, parts: true, pairing: Far };
+const SCATTER: &dyn Phase = &Tree { up: false, parts: true, pairing: Far };
 const FOLD: &dyn Phase = &Fold { parts: false };
 const UNFOLD: &dyn Phase = &Unfold { parts: false };
 const STAR_IN: &dyn Phase = &linear::Star { up: true, parts: false };
 const STAR_OUT: &dyn Phase = &linear::Star { up: false, parts: false };
 
-const fn pipeline(up: bool, shape: Shape) -> Pipeline {
-    Pipeline { up, shape }
-}
-
-const CHAIN_IN: &dyn Phase = &pipeline(true, Shape::Chain);
-const CHAIN_OUT: &dyn Phase = &pipeline(false, Shape::Chain);
-const BINARY_IN: &dyn Phase = &pipeline(true, Shape::Binary);
-const BINARY_OUT: &dyn Phase = &pipeline(false, Shape::Binary);
-const TREE_IN: &dyn Phase = &pipeline(true, Shape::KNomial);
-const TREE_OUT: &dyn Phase = &pipeline(false, Shape::KNomial);
+const CHAIN_IN: &dyn Phase = &Pipeline { up: true, shape: Shape::Chain };
+const CHAIN_OUT: &dyn Phase = &Pipeline { up: false, shape: Shape::Chain };
+const BINARY_IN: &dyn Phase = &Pipeline { up: true, shape: Shape::Binary };
+const BINARY_OUT: &dyn Phase = &Pipeline { up: false, shape: Shape::Binary };
+const TREE_IN: &dyn Phase = &Pipeline { up: true, shape: Shape::KNomial(Far) };
+const TREE_OUT: &dyn Phase = &Pipeline { up: false, shape: Shape::KNomial(Far) };
 
 /// Returns the phases of the segmented version of an algorithm. `None` if the algorithm has no segmented version.
 pub(super) fn pipelines(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
     use {Algorithm as A, Operation as O};
     Some(match (operation, algorithm) {
         (O::Broadcast, A::Chain) => &[CHAIN_OUT],
+        (O::Broadcast, A::Chains) => &[&Pipeline { up: false, shape: Shape::Chains }],
         (O::Broadcast, A::Binary) => &[BINARY_OUT],
+        (O::Broadcast, A::SplitBinary) => &[&SplitBroadcast, &Halves],
         (O::Broadcast, A::Binomial | A::KNomial) => &[TREE_OUT],
+        (O::Broadcast, A::Bine) => &[&Pipeline { up: false, shape: Shape::KNomial(BineFar) }],
+        (O::Broadcast, A::BineDoubling) => &[&Pipeline { up: false, shape: Shape::KNomial(Bine) }],
         (O::Reduce, A::Chain) => &[CHAIN_IN],
+        (O::Reduce, A::Chains) => &[&Pipeline { up: true, shape: Shape::Chains }],
         (O::Reduce, A::Binary) => &[BINARY_IN],
+        (O::Reduce, A::InOrderBinary) => &[&Pipeline { up: true, shape: Shape::InOrder }, &LastToRoot],
         (O::Reduce, A::Binomial | A::KNomial) => &[TREE_IN],
+        (O::Reduce, A::Bine) => &[&Pipeline { up: true, shape: Shape::KNomial(BineFar) }],
+        (O::Reduce, A::BineDoubling) => &[&Pipeline { up: true, shape: Shape::KNomial(Bine) }],
         (O::Allreduce, A::Chain) => &[CHAIN_IN, CHAIN_OUT],
         (O::Allreduce, A::Binary) => &[BINARY_IN, BINARY_OUT],
-        (O::Allreduce, A::Binomial | A::KNomial) => &[TREE_IN, TREE_OUT],
+        (O::Allreduce, A::Binomial | A::KNomial | A::Nonoverlapping) => &[TREE_IN, TREE_OUT],
         (O::Allreduce, A::Ring) => &[&ring::ReduceScatter, &ring::Allgather],
+        (O::Allreduce, A::RabenseifnerDoubling) => {
+            &[FOLD, &Halving(Layout::Left, Near), &Doubling(Layout::Left, Near), UNFOLD]
+        }
+        (O::Allreduce, A::BineBandwidth) => {
+            &[FOLD, &Halving(Layout::Left, Bine), &Doubling(Layout::Left, Bine), UNFOLD]
+        }
+        (O::Gather, A::LinearSync) => &[&linear::SyncGather],
         _ => return None,
     })
 }
@@ -288,43 +394,112 @@ pub(super) fn pipelines(operation: Operation, algorithm: Algorithm) -> Option<Ph
 /// Returns the phases of an algorithm of an operation. `None` if the algorithm does not implement the operation, is
 /// made of other operations (hierarchical), uses no messages (in-switch) or has not been chosen (auto).
 pub fn phases(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
+    use Operation as O;
+    match operation {
+        O::Broadcast | O::Reduce | O::Gather | O::Scatter => rooted(operation, algorithm),
+        O::Allgather | O::ReduceScatter | O::Alltoall => of_parts(operation, algorithm),
+        O::Allreduce | O::Barrier | O::Scan | O::Exscan => of_all(operation, algorithm),
+    }
+}
+
+/// Returns the phases of operations with a root.
+fn rooted(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
     use {Algorithm as A, Operation as O};
     Some(match (operation, algorithm) {
-        (O::Broadcast | O::Reduce | O::Allreduce, A::Chain | A::Binary) => return pipelines(operation, algorithm),
-        (O::Broadcast, A::ScatterDoubling) => &[SCATTER, &Fold { parts: true }, &Doubling(Layout::Members), UNFOLD],
+        (O::Broadcast, A::Linear) => &[STAR_OUT],
+        (O::Broadcast, A::Binomial | A::KNomial) => &[BROADCAST],
+        (O::Broadcast, A::ScatterAllgather) => &[SCATTER, &ring::Allgather],
+        (O::Broadcast, A::ScatterDoubling) => {
+            &[SCATTER, &Fold { parts: true }, &Doubling(Layout::Members, Far), UNFOLD]
+        }
+        (O::Broadcast, A::Bine) => &[&Tree { up: false, parts: false, pairing: BineFar }],
+        (O::Broadcast, A::BineDoubling) => &[&Tree { up: false, parts: false, pairing: Bine }],
+        (O::Broadcast, A::BineBandwidth) => {
+            &[&Spread { up: false, pairing: Bine }, &Doubling(Layout::Left, Bine), UNFOLD]
+        }
+        (O::Reduce, A::Linear) => &[STAR_IN],
+        (O::Reduce, A::Binomial | A::KNomial) => &[REDUCE],
+        (O::Reduce, A::Rabenseifner) => &[FOLD, &Halving(Layout::Left, Far), &Spread { up: true, pairing: Far }],
+        (O::Reduce, A::RabenseifnerDoubling) => {
+            &[FOLD, &Halving(Layout::Left, Near), &Spread { up: true, pairing: Near }]
+        }
+        (O::Reduce, A::Bine) => &[&Tree { up: true, parts: false, pairing: BineFar }],
+        (O::Reduce, A::BineDoubling) => &[&Tree { up: true, parts: false, pairing: Bine }],
+        (O::Reduce, A::BineBandwidth) => &[FOLD, &Halving(Layout::Left, Bine), &Spread { up: true, pairing: Bine }],
+        (O::Gather, A::Linear) => &[&linear::Star { up: true, parts: true }],
+        (O::Gather, A::Binomial | A::KNomial) => &[GATHER],
+        (O::Gather, A::Bine) => &[&Tree { up: true, parts: true, pairing: BineFar }],
+        (O::Scatter, A::Linear) => &[&linear::Star { up: false, parts: true }],
+        (O::Scatter, A::Binomial | A::KNomial) => &[SCATTER],
+        (O::Scatter, A::Bine) => &[&Tree { up: false, parts: true, pairing: BineFar }],
+        _ => return pipelines(operation, algorithm),
+    })
+}
+
+/// Returns the phases of operations without a root on buffers of parts.
+fn of_parts(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
+    use {Algorithm as A, Operation as O};
+    Some(match (operation, algorithm) {
+        (O::Allgather, A::Linear) => &[&linear::Allgather],
+        (O::Allgather, A::Binomial | A::KNomial) => &[GATHER, BROADCAST],
+        (O::Allgather, A::RecursiveDoubling) => &[&Fold { parts: true }, &Doubling(Layout::Members, Far), UNFOLD],
+        (O::Allgather, A::Ring) => &[&ring::Allgather],
+        (O::Allgather, A::Bruck) => &[&bruck::Allgather, &Local::Rotate],
+        (O::Allgather, A::Sparbit) => &[&neighbors::Sparbit],
+        (O::Allgather, A::NeighborExchange) => &[&neighbors::Exchange],
+        (O::Allgather, A::BinePermute) => &[&Doubling(Layout::Labels, Bine), &Local::Reorder],
+        (O::Allgather, A::BineSend) => {
+            &[&Remap { to_labels: true, pairing: Bine }, &Doubling(Layout::Members, Bine), UNFOLD]
+        }
+        (O::Allgather, A::BineBlocks) => &[&bine::Blocks { combines: false }],
+        (O::Allgather, A::BineTwo) => &[&bine::Ranges { combines: false, in_two: true }],
+        (O::Allgather, A::BineDatatype) => &[&bine::Ranges { combines: false, in_two: false }],
+        (O::ReduceScatter, A::Linear) => &[&linear::ReduceScatter],
+        (O::ReduceScatter, A::RecursiveHalving) => &[FOLD, &Halving(Layout::Members, Far), &Unfold { parts: true }],
+        (O::ReduceScatter, A::RecursiveDistanceDoubling) => {
+            &[FOLD, &Halving(Layout::Members, Near), &Remap { to_labels: false, pairing: Near }]
+        }
+        (O::ReduceScatter, A::Nonoverlapping) => &[REDUCE, &linear::Star { up: false, parts: true }],
+        (O::ReduceScatter, A::Ring) => &[&ring::ReduceScatter],
+        (O::ReduceScatter, A::Pairwise) => &[&pairwise::ReduceScatter],
+        (O::ReduceScatter, A::BinePermute) => &[&Local::Reorder, &Halving(Layout::Labels, Bine)],
+        (O::ReduceScatter, A::BineSend) => {
+            &[FOLD, &Halving(Layout::Members, Bine), &Remap { to_labels: false, pairing: Bine }]
+        }
+        (O::ReduceScatter, A::BineBlocks) => &[&bine::Blocks { combines: true }],
+        (O::ReduceScatter, A::BineTwo) => &[&bine::Ranges { combines: true, in_two: true }],
+        (O::ReduceScatter, A::BineDatatype) => &[&bine::Ranges { combines: true, in_two: false }],
+        (O::Alltoall, A::Linear) => &[&linear::Alltoall],
+        (O::Alltoall, A::LinearSync) => &[&linear::SyncAlltoall],
+        (O::Alltoall, A::Pairwise) => &[&pairwise::Alltoall],
+        (O::Alltoall, A::Bruck) => &[&Local::Reorder, &bruck::Alltoall, &Local::Reorder],
+        (O::Alltoall, A::Bine) => &[&Local::Reorder, &bine::Alltoall, &Local::Reorder],
+        _ => return None,
+    })
+}
+
+/// Returns the phases of operations without a root on whole buffers.
+fn of_all(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
+    use {Algorithm as A, Operation as O};
+    Some(match (operation, algorithm) {
         (O::Scan, A::Chain) => &[&scan::Chain { exclusive: false }],
         (O::Exscan, A::Chain) => &[&scan::Chain { exclusive: true }],
         (O::Scan, A::RecursiveDoubling) => &[&scan::Doubling { exclusive: false }],
         (O::Exscan, A::RecursiveDoubling) => &[&scan::Doubling { exclusive: true }],
-        (O::Broadcast, A::Linear) => &[STAR_OUT],
-        (O::Broadcast, A::Binomial | A::KNomial) => &[BROADCAST],
-        (O::Broadcast, A::ScatterAllgather) => &[SCATTER, &ring::Allgather],
-        (O::Reduce, A::Linear) => &[STAR_IN],
-        (O::Reduce, A::Binomial | A::KNomial) => &[REDUCE],
-        (O::Reduce, A::Rabenseifner) => &[FOLD, &Halving(Layout::Left), &Gather],
         (O::Allreduce | O::Barrier, A::Linear) => &[STAR_IN, STAR_OUT],
-        (O::Allreduce | O::Barrier, A::Binomial | A::KNomial) => &[REDUCE, BROADCAST],
-        (O::Allreduce | O::Barrier, A::RecursiveDoubling) => &[FOLD, &Doubling(Layout::Whole), UNFOLD],
-        (O::Allreduce, A::Rabenseifner) => &[FOLD, &Halving(Layout::Left), &Doubling(Layout::Left), UNFOLD],
-        (O::Allreduce, A::Ring) => &[&ring::ReduceScatter, &ring::Allgather],
+        (O::Allreduce | O::Barrier, A::Binomial | A::KNomial) | (O::Allreduce, A::Nonoverlapping) => {
+            &[REDUCE, BROADCAST]
+        }
+        (O::Allreduce | O::Barrier, A::RecursiveDoubling) => &[FOLD, &Exchange(Near), UNFOLD],
+        (O::Allreduce, A::AllgatherReduce) => {
+            &[&Fold { parts: true }, &Doubling(Layout::Members, Far), UNFOLD, &Local::Combine]
+        }
+        (O::Allreduce, A::Rabenseifner) => &[FOLD, &Halving(Layout::Left, Far), &Doubling(Layout::Left, Far), UNFOLD],
+        (O::Allreduce, A::Bine) => &[FOLD, &Exchange(Bine), UNFOLD],
+        (O::Allreduce, A::BineBlocks) => &[&bine::Blocks { combines: true }, &bine::Blocks { combines: false }],
         (O::Barrier, A::Dissemination) => &[&dissemination::Barrier],
-        (O::Gather, A::Linear) => &[&linear::Star { up: true, parts: true }],
-        (O::Gather, A::Binomial | A::KNomial) => &[GATHER],
-        (O::Scatter, A::Linear) => &[&linear::Star { up: false, parts: true }],
-        (O::Scatter, A::Binomial | A::KNomial) => &[SCATTER],
-        (O::Allgather, A::Linear) => &[&linear::Allgather],
-        (O::Allgather, A::Binomial | A::KNomial) => &[GATHER, BROADCAST],
-        (O::Allgather, A::RecursiveDoubling) => &[&Fold { parts: true }, &Doubling(Layout::Members), UNFOLD],
-        (O::Allgather, A::Ring) => &[&ring::Allgather],
-        (O::Allgather, A::Bruck) => &[&bruck::Allgather],
-        (O::ReduceScatter, A::Linear) => &[&linear::ReduceScatter],
-        (O::ReduceScatter, A::RecursiveHalving) => &[FOLD, &Halving(Layout::Members), &Unfold { parts: true }],
-        (O::ReduceScatter, A::Ring) => &[&ring::ReduceScatter],
-        (O::ReduceScatter, A::Pairwise) => &[&pairwise::ReduceScatter],
-        (O::Alltoall, A::Linear) => &[&linear::Alltoall],
-        (O::Alltoall, A::Pairwise) => &[&pairwise::Alltoall],
-        (O::Alltoall, A::Bruck) => &[&bruck::Alltoall],
-        _ => return None,
+        (O::Barrier, A::DoubleRing) => &[&ring::Barrier],
+        _ => return pipelines(operation, algorithm),
     })
 }
 

@@ -18,8 +18,10 @@ pub(super) struct Running {
     behind: Vec<Cursor>,
     /// Number of steps begun. In each step, the stages of consecutive chunks are under way, one stage each.
     begun: u32,
-    /// Received bytes that have not been combined yet.
+    /// Bytes that have not been combined yet.
     uncombined: u64,
+    /// Bytes in memory that have not been copied yet.
+    uncopied: u64,
     /// Number of in-switch calls that have yet to be posted.
     unposted: u32,
     /// Next interaction of the rank with its interface, in an operation that network interfaces carry out.
@@ -78,9 +80,10 @@ impl Running {
         call.check(&communicator)?;
         let call = call.within(&communicator);
         let unposted = call.in_switch(&communicator).count() as u32;
-        let (cursor, behind, begun, uncombined) = (Cursor::default(), Vec::new(), 0, 0);
+        let (cursor, behind, begun) = (Cursor::default(), Vec::new(), 0);
+        let (uncombined, uncopied) = (0, 0);
         let on_nic = if call.on_nic { OnNic::Before } else { OnNic::Over };
-        Ok(Self { call, communicator, tag, cursor, behind, begun, uncombined, unposted, on_nic, held: false })
+        Ok(Self { call, communicator, tag, cursor, behind, begun, uncombined, uncopied, unposted, on_nic, held: false })
     }
 
     /// Returns the communicator and the operation's index in it if in-switch calls have yet to be posted.
@@ -91,8 +94,7 @@ impl Running {
     /// Returns the communicator and the operation's index in it if the next step posts an in-switch call. Requires that
     /// nothing is outstanding.
     pub fn turn(&mut self) -> Option<(Context, u32)> {
-        let combines = self.uncombined > 0 && self.call.time_per_byte > 0;
-        let is_next = self.unposted > 0 && !combines && self.has_round() && self.posts_to_switches();
+        let is_next = self.unposted > 0 && self.local_time() == 0 && self.has_round() && self.posts_to_switches();
         self.unposted().filter(|_| is_next)
     }
 
@@ -107,15 +109,22 @@ impl Running {
         if self.on_nic != OnNic::Over {
             return self.go_on_by_nic(posts);
         }
-        let time = self.uncombined.saturating_mul(self.call.time_per_byte);
-        self.uncombined = 0;
-        if time > 0 {
-            return posts.post(Action::Calc { time }, 1, 0);
+        loop {
+            let time = self.local_time();
+            (self.uncombined, self.uncopied) = (0, 0);
+            if time > 0 {
+                return posts.post(Action::Calc { time }, 1, 0);
+            }
+            if !self.has_round() || self.post_round(posts) {
+                return;
+            }
         }
-        let mut posted = false;
-        while !posted && self.has_round() {
-            posted = self.post_round(posts);
-        }
+    }
+
+    /// Returns the time of outstanding work in memory, in picoseconds.
+    fn local_time(&self) -> u64 {
+        let combining = self.uncombined.saturating_mul(self.call.time_per_byte);
+        combining.saturating_add(self.uncopied.saturating_mul(self.call.copy_time))
     }
 
     /// Posts the next operations of an offloaded collective operation.
@@ -127,11 +136,14 @@ impl Running {
                 return posts.post(Action::OnNic(NicStep::Begin), 1, 0);
             }
         }
-        let bytes = std::mem::take(&mut self.uncombined);
-        if bytes > 0 {
-            return posts.post(Action::OnNic(NicStep::Combine { bytes }), 1, 0);
-        }
-        while self.has_round() {
+        loop {
+            let bytes = std::mem::take(&mut self.uncombined);
+            if bytes > 0 {
+                return posts.post(Action::OnNic(NicStep::Combine { bytes }), 1, 0);
+            }
+            if !self.has_round() {
+                break;
+            }
             if self.post_round(posts) {
                 return;
             }
@@ -191,10 +203,14 @@ impl Running {
                 tag: self.tag,
                 context: self.communicator.context().collective(),
             };
-            let uncombined = &mut self.uncombined;
-            phases[cursor.phase].round(at, cursor.round - 1, &mut |of_shape| {
-                *uncombined += shape.post(&of_shape, posts);
-                posted = true;
+            let (uncombined, uncopied) = (&mut self.uncombined, &mut self.uncopied);
+            phases[cursor.phase].round(at, cursor.round - 1, &mut |of_shape| match of_shape.way {
+                Way::Copy => *uncopied += shape.bytes(&of_shape),
+                Way::Reduce => *uncombined += shape.bytes(&of_shape),
+                _ => {
+                    *uncombined += shape.post(&of_shape, posts);
+                    posted = true;
+                }
             });
         }
         posted
@@ -211,6 +227,11 @@ struct Shape<'a> {
 }
 
 impl Shape<'_> {
+    /// Returns the number of bytes of work in memory.
+    fn bytes(&self, work: &Move) -> u64 {
+        work.data.elements(self.at.elements) * self.element
+    }
+
     /// Posts messages. Those with peers at a fixed stride are a single burst. Returns the number of bytes that are to
     /// be combined.
     fn post(&self, messages: &Move, posts: &mut Posts<'_>) -> u64 {
@@ -230,7 +251,7 @@ impl Shape<'_> {
             }
         }
         match messages.way {
-            Way::Send | Way::Store => 0,
+            Way::Send | Way::Store | Way::Copy | Way::Reduce => 0,
             Way::Combine => bytes,
             Way::Prefix { times } => bytes.saturating_mul(u64::from(times)),
         }
@@ -248,7 +269,7 @@ impl Shape<'_> {
         let (other, tag, context) = (self.group.rank(peer), self.tag, self.context);
         match way {
             Way::Send => Action::Send { to: other, bytes, tag, context },
-            Way::Store | Way::Combine | Way::Prefix { .. } => {
+            Way::Store | Way::Combine | Way::Prefix { .. } | Way::Copy | Way::Reduce => {
                 Action::Recv { from: Some(other), bytes, tag: Some(tag), context }
             }
         }

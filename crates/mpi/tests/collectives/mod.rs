@@ -3,6 +3,7 @@
 
 mod in_switch;
 mod islands;
+mod libraries;
 mod walker;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use mpi::communicator::{Communicator, Context, Group, NodeGroups};
 fn elements(call: &Collective, ranks: u32) -> u64 {
     match call.operation {
         Operation::Barrier => 1,
+        _ if call.algorithm == Algorithm::AllgatherReduce => u64::from(ranks) * call.bytes / u64::from(call.element),
         operation => operation.buffer(call.bytes, ranks) / u64::from(call.element),
     }
 }
@@ -41,6 +43,15 @@ fn before(call: &Collective, places: &Places, rank: u32) -> Buffer {
     let all = elements(call, ranks) as usize;
     let of_root = |element| if rank == call.root { content(rank, 0, element) } else { 0 };
     match call.operation {
+        Operation::Allreduce if call.algorithm == Algorithm::AllgatherReduce => {
+            let own = part(call, ranks, rank);
+            (0..all).map(|element| if own.contains(&element) { content(rank, 0, element) } else { 0 }).collect()
+        }
+        Operation::Alltoall if call.algorithm == Algorithm::Bine => {
+            let bytes = (call.bytes / u64::from(call.element)) as usize;
+            let to = |element: usize| libraries::reached((element / bytes) as u32, 0, ranks);
+            (0..all).map(|element| content(rank, to(element), element % bytes)).collect()
+        }
         Operation::Broadcast | Operation::Scatter => (0..all).map(of_root).collect(),
         Operation::Reduce | Operation::Allreduce | Operation::ReduceScatter | Operation::Barrier => {
             vec![1 << rank; all]
@@ -81,7 +92,13 @@ fn check(call: &Collective, places: &Places, rank: u32, buffer: &Buffer) {
     let is_root = rank == call.root;
     match call.operation {
         Operation::Broadcast => assert_eq!(*buffer, before(call, places, call.root)),
-        Operation::Allreduce | Operation::Barrier => assert!(buffer.iter().all(|&element| element == everyone)),
+        Operation::Allreduce if call.algorithm == Algorithm::AllgatherReduce => {
+            let all = (0..ranks).all(|other| part(other).all(|element| buffer[element] == content(other, 0, element)));
+            assert!(all, "{call:?}: {rank}");
+        }
+        Operation::Allreduce | Operation::Barrier => {
+            assert!(buffer.iter().all(|&element| element == everyone), "{call:?} of {ranks}: {rank}");
+        }
         Operation::Reduce => assert!(!is_root || buffer.iter().all(|&element| element == everyone)),
         Operation::ReduceScatter => {
             assert!(buffer[part(rank)].iter().all(|&element| element == everyone));
@@ -93,7 +110,7 @@ fn check(call: &Collective, places: &Places, rank: u32, buffer: &Buffer) {
         Operation::Gather | Operation::Allgather => {
             let is_there = |element: usize, other| buffer[element] == content(other, 0, element);
             let all = (0..ranks).all(|other| part(other).all(|element| is_there(element, other)));
-            assert!(all || (call.operation == Operation::Gather && !is_root));
+            assert!(all || (call.operation == Operation::Gather && !is_root), "{call:?} of {ranks}: {rank}");
         }
         Operation::Scan => assert!(buffer.iter().all(|&element| element == everyone >> (ranks - 1 - rank))),
         Operation::Exscan => assert!(buffer.iter().all(|&element| element == (1 << rank) - 1)),
@@ -102,6 +119,15 @@ fn check(call: &Collective, places: &Places, rank: u32, buffer: &Buffer) {
                 let part = square(call, ranks, (places[from as usize], places[rank as usize]));
                 assert!(part.clone().all(|element| buffer[element] == content(from, rank, element - part.start)));
             }
+        }
+        Operation::Alltoall if call.algorithm == Algorithm::Bine => {
+            let bytes = (call.bytes / u64::from(call.element)) as usize;
+            let mut from: Vec<u32> = (0..ranks).map(|place| libraries::source(rank, place, ranks)).collect();
+            for (element, &came) in buffer.iter().enumerate() {
+                assert_eq!(came, content(from[element / bytes], rank, element % bytes), "{call:?} of {ranks}: {rank}");
+            }
+            from.sort_unstable();
+            assert!(from.into_iter().eq(0..ranks), "parts of every member");
         }
         Operation::Alltoall => {
             let bytes = (call.bytes / u64::from(call.element)) as usize;
@@ -159,6 +185,12 @@ fn every_algorithm_does_what_its_operation_means() {
                 for (bytes, radix) in [(0, 2), (4, 3), (12, 4), (4 * 37, 5)] {
                     let root = if operation.has_root() { (ranks * 2 / 3).min(ranks - 1) } else { 0 };
                     let call = Collective { root, radix, element: 4, ..Collective::new(operation, algorithm, bytes) };
+                    let call = Collective { window: radix - 2, ..call };
+                    let is_for = libraries::is_for(operation, algorithm, ranks);
+                    assert_eq!(call.check(&worlds(ranks)[0]).is_ok(), is_for, "{call:?} of {ranks}");
+                    if !is_for {
+                        continue;
+                    }
                     if bytes > 0 || operation != Operation::Alltoall {
                         carry_out(&call, worlds(ranks));
                     }
@@ -405,7 +437,7 @@ fn what_cannot_be_called_is_refused() {
     assert_eq!(
         check(Collective { algorithm: Algorithm::Bruck, ..call }),
         "`bruck` does not serve `broadcast`: `auto`, `linear`, `binomial`, `k-nomial`, `scatter-allgather`, `hierarchical`, `chain`, `binary`, \
-         `scatter-doubling`, `in-switch` are allowed"
+         `scatter-doubling`, `in-switch`, `chains`, `split-binary`, `bine`, `bine-doubling`, `bine-bandwidth` are allowed"
     );
     assert_eq!(check(Collective { root: 4, ..call }), "there is no member 4: 0 to 3 are allowed");
     assert_eq!(check(Collective { element: 3, ..call }), "8 bytes are not whole elements of 3 bytes");
@@ -413,7 +445,8 @@ fn what_cannot_be_called_is_refused() {
     let segmented = |algorithm, segment| check(Collective { algorithm, segment, bytes: 1 << 30, ..call });
     assert_eq!(
         segmented(Algorithm::ScatterAllgather, 8),
-        "`scatter-allgather` of `broadcast` has no segments; `binomial`, `k-nomial`, `chain`, `binary` have"
+        "`scatter-allgather` of `broadcast` has no segments; `binomial`, `k-nomial`, `chain`, `binary`, `chains`, \
+         `split-binary`, `bine`, `bine-doubling` have"
     );
     assert_eq!(segmented(Algorithm::Chain, 8), "8 bytes are no segment here: 1024 and more are allowed");
     let hierarchical = Collective { algorithm: Algorithm::Hierarchical, ..call };

@@ -14,6 +14,8 @@ pub struct Sent {
     pub messages: Vec<u64>,
     pub bytes: Vec<u64>,
     pub rounds: Vec<u32>,
+    /// Bytes that each rank copies, and that it combines in its memory without a message.
+    pub local: Vec<(u64, u64)>,
 }
 
 /// Rank that is carrying out an operation.
@@ -66,7 +68,12 @@ impl Run {
                 in_switch: false,
             }
         });
-        let sent = Sent { messages: vec![0; ranks], bytes: vec![0; ranks], rounds: vec![0; ranks] };
+        let sent = Sent {
+            messages: vec![0; ranks],
+            bytes: vec![0; ranks],
+            rounds: vec![0; ranks],
+            local: vec![(0, 0); ranks],
+        };
         Self { call, walkers: walkers.collect(), wires: BTreeMap::new(), switches: BTreeMap::new(), sent }
     }
 
@@ -98,9 +105,15 @@ impl Run {
                 let mut moves = Vec::new();
                 phase.round(&stage.at, walker.round, &mut |own| moves.push(own));
                 walker.round += 1;
-                walker.rounds += u32::from(!moves.is_empty());
+                walker.rounds += u32::from(moves.iter().any(|own| own.way.is_message()));
                 let at = self.member(&stage.at);
                 for own in moves {
+                    if !own.way.is_message() {
+                        let bytes = own.data.elements(stage.at.elements) * u64::from(self.call.element);
+                        let local = &mut self.sent.local[rank];
+                        *(if own.way == Way::Copy { &mut local.0 } else { &mut local.1 }) += bytes;
+                        continue;
+                    }
                     for number in 0..own.count {
                         let (peer, data) = own.message(number, at.size);
                         let other = stage.group.rank(peer);

@@ -93,6 +93,6 @@ impl Calls {
 /// Returns whether the calls of two members are one operation; the time of combining may differ.
 fn is_shared(pair: (Option<&ScriptCall>, Option<&ScriptCall>)) -> bool {
     let (one, other) = (pair.0.and_then(collective_of), pair.1.and_then(collective_of));
-    let known = |call: &Collective| Collective { time_per_byte: 0, ..*call };
+    let known = |call: &Collective| Collective { time_per_byte: 0, copy_time: 0, ..*call };
     one.map(known) == other.map(known)
 }
