@@ -52,8 +52,8 @@ impl Phase for Ranges {
     }
 }
 
-/// Allgather or reduce-scatter whose messages carry one part each, since the parts of a step are not contiguous. Requires
-/// an even number of members.
+/// Allgather or reduce-scatter whose messages carry one part each, since the parts of a step are not contiguous.
+/// Requires an even number of members.
 #[derive(Debug)]
 pub(super) struct Blocks {
     /// Whether parts are combined (reduce-scatter).

@@ -3,9 +3,9 @@
 use super::data::Data;
 use super::member::{Member, Move, Phase, Way};
 
-/// Neighbour exchange (Chen, Zhang, Yuan, "Performance evaluation of allgather algorithms on terascale Linux cluster with
-/// fast Ethernet", HPC Asia 2005): each member exchanges parts with its two neighbours in turn. In the first round it
-/// sends its own part, in the others the two parts that came last. Requires an even number of members.
+/// Neighbour exchange (Chen, Zhang and Yuan, "Performance evaluation of allgather algorithms on terascale Linux cluster
+/// with fast Ethernet", HPC Asia 2005): each member exchanges parts with its two neighbours in turn. In the first round
+/// it sends its own part, in the others the two parts that came last. Requires an even number of members.
 #[derive(Debug)]
 pub(super) struct Exchange;
 
@@ -39,9 +39,9 @@ impl Phase for Exchange {
     }
 }
 
-/// Sparbit (Loch and Koslovski, "Sparbit: a new logarithmic-cost and data locality-aware MPI Allgather algorithm", 2021):
-/// members send all parts that they have over halving distances, one part a message, so that the most parts go the
-/// shortest way.
+/// Sparbit (Loch and Koslovski, "Sparbit: a new logarithmic-cost and data locality-aware MPI Allgather algorithm",
+/// 2021): members send all parts that they have over halving distances, one part a message, so that the most parts go
+/// the shortest way.
 #[derive(Debug)]
 pub(super) struct Sparbit;
 

@@ -8,8 +8,8 @@
 //!
 //! Bine trees (De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
 //! 2025) write the distances of members in the number system of base -2. In step s an even member meets the member
-//! 1 - 2 + 4 - ... (s + 1 terms) ahead, an odd member the member this far back. Distances are a third shorter than powers
-//! of two. The labels are Gray codes of these numbers.
+//! 1 - 2 + 4 - ... (s + 1 terms) ahead, an odd member the member this far back. Distances are a third shorter than
+//! powers of two. The labels are Gray codes of these numbers.
 
 /// Members that meet in the steps of a butterfly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +61,8 @@ pub(super) fn bine_partner(own: u32, step: u32, size: u32) -> u32 {
     (i64::from(own) + ahead).rem_euclid(i64::from(size)) as u32
 }
 
-/// Returns the first of the 2^`steps` consecutive members, modulo `size`, that member `own` reaches by the first `steps`
-/// steps of growing distances of Bine trees, taken from the farthest to the nearest. `size` is a power of two.
+/// Returns the first of the 2^`steps` consecutive members, modulo `size`, that member `own` reaches by the first
+/// `steps` steps of growing distances of Bine trees, taken from the farthest to the nearest. `size` is a power of two.
 pub(super) fn bine_range(own: u32, steps: u32, size: u32) -> u32 {
     let count = 1_u32 << steps;
     let behind = NEGATIVE & (count - 1);
@@ -77,8 +77,8 @@ pub(super) fn bine_range(own: u32, steps: u32, size: u32) -> u32 {
 /// Returns the number of the step, from the last one, in which a part that is `ahead` of an even member leaves it in a
 /// reduce-scatter of Bine trees by growing distances. `ahead` is at least 1. `size` is even.
 ///
-/// If `size` is no power of two, some distances have two labels. The smaller one belongs to the later step, and the tree
-/// of all smaller labels reaches every member once.
+/// If `size` is no power of two, some distances have two labels. The smaller one belongs to the later step, and the
+/// tree of all smaller labels reaches every member once.
 pub(super) fn bine_level(ahead: u32, size: u32) -> u32 {
     let bits = size.next_power_of_two();
     let lowest = -i64::from(NEGATIVE & (bits - 1));

@@ -69,30 +69,23 @@ impl Place {
 }
 
 impl Tree {
-    /// Returns the data that travel between the root of a subtree, numbered `label`, and its parent.
-    fn data(&self, at: &Member, label: u32, weight: u64) -> Data {
+    /// Posts the message between the root of a subtree, numbered `label`, and its parent. In Bine trees, parts that wrap
+    /// past the last member are two messages.
+    fn message(&self, at: &Member, (way, peer): (Way, u32), (label, weight): (u32, u64), post: &mut dyn FnMut(Move)) {
         if !self.parts {
-            return Data::WHOLE;
+            return post(Move::one(way, peer, Data::WHOLE));
         }
         let count = weight.min(u64::from(at.size - label)) as u32;
-        let first = match self.pairing {
-            Pairing::BineFar => bine_range(self.pairing.member(label, at.size), weight.ilog2(), at.size),
-            _ => label,
-        };
-        at.span(at.absolute(first), count)
-    }
-
-    /// Posts the messages with the children at a level, the nearest first.
-    fn children(&self, at: &Member, (place, level): (Place, u32), post: &mut dyn FnMut(Move)) {
-        let way = match (self.up, self.parts) {
-            (false, _) => Way::Send,
-            (true, true) => Way::Store,
-            (true, false) => Way::Combine,
-        };
-        place.each_child(at, level, |child, weight| {
-            let member = at.absolute(self.pairing.member(child, at.size));
-            post(Move::one(way, member, self.data(at, child, weight)));
-        });
+        if self.pairing != Pairing::BineFar {
+            return post(Move::one(way, peer, at.span(at.absolute(label), count)));
+        }
+        let member = self.pairing.member(label, at.size);
+        let first = at.absolute(bine_range(member, weight.ilog2(), at.size));
+        let wrapped = (first + count).saturating_sub(at.size);
+        post(Move::one(way, peer, at.span(first, count - wrapped)));
+        if wrapped > 0 {
+            post(Move::one(way, peer, at.span(0, wrapped)));
+        }
     }
 }
 
@@ -104,12 +97,17 @@ impl Phase for Tree {
     fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
         let place = Place::new(at, self.pairing);
         let is_root = at.own == at.root;
+        let arrival = if self.up && !self.parts { Way::Combine } else { Way::Store };
         // Upward, the nearest children come first and the parent last; downward, the order is reversed.
         let level = if self.up { round } else { place.levels + u32::from(!is_root) - 1 - round };
         if level < place.levels {
-            return self.children(at, (place, level), post);
+            let way = if self.up { arrival } else { Way::Send };
+            return place.each_child(at, level, |child, weight| {
+                let member = at.absolute(self.pairing.member(child, at.size));
+                self.message(at, (way, member), (child, weight), post);
+            });
         }
-        let way = if self.up { Way::Send } else { Way::Store };
-        post(Move::one(way, place.parent(at, self.pairing), self.data(at, place.label, place.weight)));
+        let way = if self.up { Way::Send } else { arrival };
+        self.message(at, (way, place.parent(at, self.pairing)), (place.label, place.weight), post);
     }
 }

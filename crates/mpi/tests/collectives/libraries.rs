@@ -134,6 +134,38 @@ fn ranges_of_bine_trees_are_two_messages_where_they_wrap() {
 }
 
 #[test]
+fn parts_of_bine_subtrees_are_two_messages_where_they_wrap() {
+    // Would catch a subtree whose members are not consecutive, and a wrapped range in one message. By enumeration of the
+    // tree from the farthest members to the nearest.
+    for (ranks, root) in [2_u32, 4, 8, 16, 32].into_iter().flat_map(|ranks| [0, 1, ranks - 1].map(|root| (ranks, root)))
+    {
+        let mut below: Vec<BTreeSet<u32>> = (0..ranks).map(|own| BTreeSet::from([own])).collect();
+        let (mut holders, mut parents) = (vec![0], Vec::new());
+        for step in (0..ranks.ilog2()).rev() {
+            let reached: Vec<u32> = holders.iter().map(|&own| partner(own, step, ranks)).collect();
+            parents.extend(reached.iter().copied().zip(holders.iter().copied()));
+            holders.extend(reached);
+        }
+        for &(own, parent) in parents.iter().rev() {
+            let all = below[own as usize].clone();
+            below[parent as usize].extend(all);
+        }
+        let wraps = |&(own, _): &(u32, u32)| {
+            let members: BTreeSet<u32> = below[own as usize].iter().map(|own| (own + root) % ranks).collect();
+            let ends = members.contains(&0) && members.contains(&(ranks - 1));
+            ends && members.len() as u32 != members.last().unwrap() - members.first().unwrap() + 1
+        };
+        let messages = u64::from(ranks - 1) + parents.iter().filter(|own| wraps(own)).count() as u64;
+        let parts: u64 = parents.iter().map(|&(own, _)| below[own as usize].len() as u64).sum();
+        for operation in [O::Gather, O::Scatter] {
+            let of = carry_out(&Collective { root, ..Collective::new(operation, A::Bine, 10) }, worlds(ranks));
+            assert_eq!(of.messages.iter().sum::<u64>(), messages, "{operation:?} of {ranks} at {root}");
+            assert_eq!(of.bytes.iter().sum::<u64>(), 10 * parts, "{operation:?} of {ranks} at {root}");
+        }
+    }
+}
+
+#[test]
 fn any_number_of_members_sends_no_more_than_it_has_to() {
     // Would catch a part that comes twice, a tree with a member too many, a chain that is not as long as the others, and
     // a window that is larger than it may be.
