@@ -86,11 +86,32 @@ class _AllreduceKeys(Section):
             "nvls-ring",
             "nvls-doubling",
             "nvls-in-switch",
+            "nonoverlapping",
+            "allgather-reduce",
+            "rabenseifner-doubling",
+            "recursive-distance-doubling",
+            "sparbit",
+            "neighbor-exchange",
+            "chains",
+            "split-binary",
+            "in-order-binary",
+            "double-ring",
+            "linear-sync",
+            "bine",
+            "bine-doubling",
+            "bine-bandwidth",
+            "bine-permute",
+            "bine-send",
+            "bine-blocks",
+            "bine-two",
+            "bine-datatype",
         ]
         | None
     ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of each operation (default `auto`).""")
     reduction_time: Time | None = key("""Calculation time of a rank for each byte that it combines with another (default
         `0 ps`).""")
+    copy_time: Time | None = key("""Time of a rank for each byte that it copies in its memory to bring parts of a buffer
+        into another order (default `0 ps`).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -196,6 +217,25 @@ class Bcast(Section, tag=("kind", "bcast")):
             "nvls-ring",
             "nvls-doubling",
             "nvls-in-switch",
+            "nonoverlapping",
+            "allgather-reduce",
+            "rabenseifner-doubling",
+            "recursive-distance-doubling",
+            "sparbit",
+            "neighbor-exchange",
+            "chains",
+            "split-binary",
+            "in-order-binary",
+            "double-ring",
+            "linear-sync",
+            "bine",
+            "bine-doubling",
+            "bine-bandwidth",
+            "bine-permute",
+            "bine-send",
+            "bine-blocks",
+            "bine-two",
+            "bine-datatype",
         ]
         | None
     ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of a broadcast (default `auto`).""")
@@ -246,6 +286,25 @@ class Barrier(Section, tag=("kind", "barrier")):
             "nvls-ring",
             "nvls-doubling",
             "nvls-in-switch",
+            "nonoverlapping",
+            "allgather-reduce",
+            "rabenseifner-doubling",
+            "recursive-distance-doubling",
+            "sparbit",
+            "neighbor-exchange",
+            "chains",
+            "split-binary",
+            "in-order-binary",
+            "double-ring",
+            "linear-sync",
+            "bine",
+            "bine-doubling",
+            "bine-bandwidth",
+            "bine-permute",
+            "bine-send",
+            "bine-blocks",
+            "bine-two",
+            "bine-datatype",
         ]
         | None
     ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of a barrier (default `auto`).""")

@@ -183,6 +183,25 @@ class Collective(Section, tag=("kind", "collective")):
             "nvls-ring",
             "nvls-doubling",
             "nvls-in-switch",
+            "nonoverlapping",
+            "allgather-reduce",
+            "rabenseifner-doubling",
+            "recursive-distance-doubling",
+            "sparbit",
+            "neighbor-exchange",
+            "chains",
+            "split-binary",
+            "in-order-binary",
+            "double-ring",
+            "linear-sync",
+            "bine",
+            "bine-doubling",
+            "bine-bandwidth",
+            "bine-permute",
+            "bine-send",
+            "bine-blocks",
+            "bine-two",
+            "bine-datatype",
         ]
         | None
     ) = key("""Algorithm. `cutthrough list collectives` shows which algorithms support which operation (default
@@ -193,11 +212,14 @@ class Collective(Section, tag=("kind", "collective")):
         default `1 B`).""")
     root: int | None = key("""Root: member number within the group. Rooted operations only (from 0 to 4294967295;
         default 0).""")
-    radix: int | None = key("""Radix of `k-nomial` (default: 4), `bruck` and `dissemination` (default: 2) (from 2 to
-        1024).""")
-    segment: Size | None = key("""Largest message in bytes (segmentation). `chain`, `binary`, `binomial` and `k-nomial`
-        divide broadcasts, reductions and allreduces into segments; `ring` divides the parts of an allreduce. Default:
-        no segmentation (greater than 0).""")
+    radix: int | None = key("""Radix of `k-nomial` (default: 4), `bruck` and `dissemination` (default: 2), or number of
+        `chains` (default: 4) (from 2 to 1024).""")
+    segment: Size | None = key("""Largest message in bytes (segmentation). Trees and chains divide broadcasts,
+        reductions and allreduces into segments; `ring` divides the parts of an allreduce. `rabenseifner-doubling` and
+        `bine-bandwidth` divide the messages of the reduction of an allreduce. `linear-sync` of a gather: size of the
+        first message of a part. Default: no segmentation (greater than 0).""")
+    window: int | None = key("""Number of messages in each direction that a member of an alltoall by `linear-sync` has
+        outstanding. Default: no limit (from 1 to 4294967295).""")
     group_size: int | None = key("""Ranks per group. All groups carry out the operation at once. Default: a single group
         of all ranks (from 1 to 4294967295).""")
     group_stride: int | None = key("Distance between consecutive ranks of a group (from 1 to 4294967295; default 1).")
@@ -206,6 +228,8 @@ class Collective(Section, tag=("kind", "collective")):
         operation (default `0 ps`).""")
     overlap: bool | None = key("Start operations without blocking, calculate meanwhile, and then wait (default false).")
     reduction_time: Time | None = key("Calculation time per byte that a rank combines with another (default `0 ps`).")
+    copy_time: Time | None = key("""Time per byte that a rank copies in its memory to bring parts of a buffer into
+        another order (`bruck`, `bine-permute`, `bine-datatype`, and `bine` of an alltoall) (default `0 ps`).""")
     selection: str | None = key("""Selection table: file of rules by which `auto` chooses algorithms, relative to the
         experiment file. Default: the built-in table.""")
 
@@ -258,6 +282,25 @@ class Training(Section, tag=("kind", "training")):
             "nvls-ring",
             "nvls-doubling",
             "nvls-in-switch",
+            "nonoverlapping",
+            "allgather-reduce",
+            "rabenseifner-doubling",
+            "recursive-distance-doubling",
+            "sparbit",
+            "neighbor-exchange",
+            "chains",
+            "split-binary",
+            "in-order-binary",
+            "double-ring",
+            "linear-sync",
+            "bine",
+            "bine-doubling",
+            "bine-bandwidth",
+            "bine-permute",
+            "bine-send",
+            "bine-blocks",
+            "bine-two",
+            "bine-datatype",
         ]
         | None
     ) = key("""Algorithm of the allreduces of gradients and tensors (default `auto`).""")
@@ -284,10 +327,31 @@ class Training(Section, tag=("kind", "training")):
             "nvls-ring",
             "nvls-doubling",
             "nvls-in-switch",
+            "nonoverlapping",
+            "allgather-reduce",
+            "rabenseifner-doubling",
+            "recursive-distance-doubling",
+            "sparbit",
+            "neighbor-exchange",
+            "chains",
+            "split-binary",
+            "in-order-binary",
+            "double-ring",
+            "linear-sync",
+            "bine",
+            "bine-doubling",
+            "bine-bandwidth",
+            "bine-permute",
+            "bine-send",
+            "bine-blocks",
+            "bine-two",
+            "bine-datatype",
         ]
         | None
     ) = key("""Algorithm of the token exchange (default `auto`).""")
     reduction_time: Time | None = key("Calculation time per byte that a rank combines with another (default `0 ps`).")
+    copy_time: Time | None = key("""Time per byte that a rank copies in its memory to bring parts of a buffer into
+        another order (`bruck`, `bine-permute`, `bine-datatype`, and `bine` of an alltoall) (default `0 ps`).""")
     selection: str | None = key("""Selection table: file of rules by which `auto` chooses algorithms, relative to the
         experiment file. Default: the built-in table.""")
     steps: int | None = key("Number of consecutive steps (from 1 to 10000; default 1).")
@@ -352,6 +416,25 @@ class Lammps(Section, tag=("kind", "lammps")):
             "nvls-ring",
             "nvls-doubling",
             "nvls-in-switch",
+            "nonoverlapping",
+            "allgather-reduce",
+            "rabenseifner-doubling",
+            "recursive-distance-doubling",
+            "sparbit",
+            "neighbor-exchange",
+            "chains",
+            "split-binary",
+            "in-order-binary",
+            "double-ring",
+            "linear-sync",
+            "bine",
+            "bine-doubling",
+            "bine-bandwidth",
+            "bine-permute",
+            "bine-send",
+            "bine-blocks",
+            "bine-two",
+            "bine-datatype",
         ]
         | None
     ) = key("""Algorithm of the sums over all ranks (default `auto`).""")

@@ -10,7 +10,7 @@ use units::{Bytes, KeyError, Time};
 use super::sizes::{powers, repetition};
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
-use crate::motifs::ProgramContext;
+use crate::motifs::{ProgramContext, check_byte_times};
 use mpi::collectives::{Algorithm, Collective, CollectiveError, Operation, Selection};
 use mpi::communicator::{Communicator, Context, Group, NodeGroups};
 use mpi::program::ScriptCall;
@@ -35,11 +35,20 @@ pub struct OperationSpec {
     pub algorithm: Algorithm,
     /// Calculation time of a rank for each byte that it combines with another.
     pub reduction_time: Time,
+    /// Time of a rank for each byte that it copies in its memory to bring parts of a buffer into another order.
+    pub copy_time: Time,
 }
 
 impl Default for OperationSpec {
     fn default() -> Self {
-        Self { sizes: None, repetitions: 10, warm_up: 1, algorithm: Algorithm::Auto, reduction_time: Time(0) }
+        Self {
+            sizes: None,
+            repetitions: 10,
+            warm_up: 1,
+            algorithm: Algorithm::Auto,
+            reduction_time: Time(0),
+            copy_time: Time(0),
+        }
     }
 }
 
@@ -132,7 +141,8 @@ struct Kind {
     operation: Operation,
     algorithm: Algorithm,
     root: Option<u32>,
-    reduction_time: Time,
+    /// Time for each byte that a rank combines, and for each byte that it copies.
+    byte_times: (Time, Time),
 }
 
 fn key_of(error: &CollectiveError) -> &'static str {
@@ -140,6 +150,7 @@ fn key_of(error: &CollectiveError) -> &'static str {
         CollectiveError::Root { .. } => "root",
         CollectiveError::Element { .. } => "sizes",
         CollectiveError::CombinedOnNic => "reduction_time",
+        CollectiveError::CopiedOnNic => "copy_time",
         _ => "algorithm",
     }
 }
@@ -158,7 +169,8 @@ fn timed(
     let call = |&bytes: &u64| {
         let call = Collective {
             root: kind.root.unwrap_or(0),
-            time_per_byte: kind.reduction_time.0,
+            time_per_byte: kind.byte_times.0.0,
+            copy_time: kind.byte_times.1.0,
             element: if kind.operation == Operation::Allreduce { ELEMENT } else { 1 },
             ..Collective::new(kind.operation, kind.algorithm, bytes)
         };
@@ -176,9 +188,6 @@ fn timed(
 /// Size of an element of an allreduce in bytes, as in IMB.
 const ELEMENT: u32 = 4;
 
-/// Maximum time to combine a byte, in picoseconds: a microsecond.
-const LONGEST_BYTE: u64 = 1_000_000;
-
 /// Builds the benchmark of an operation without a root.
 ///
 /// # Errors
@@ -188,15 +197,13 @@ pub(super) fn build(
     (name, operation): (&'static str, Operation),
     context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, KeyError> {
-    let time = spec.reduction_time;
-    if time.0 > LONGEST_BYTE {
-        return Err(KeyError::new("reduction_time", format!("{time} a byte is too long: at most 1 us is allowed")));
-    }
+    check_byte_times(spec.reduction_time, spec.copy_time)?;
+    let byte_times = (spec.reduction_time, spec.copy_time);
     let sizes = spec.sizes.clone().unwrap_or_else(|| {
         let element = if operation == Operation::Allreduce { u64::from(ELEMENT) } else { 1 };
         powers(true).into_iter().filter(|size| size.0.is_multiple_of(element)).collect()
     });
-    let kind = Kind { name, operation, algorithm: spec.algorithm, root: None, reduction_time: time };
+    let kind = Kind { name, operation, algorithm: spec.algorithm, root: None, byte_times };
     timed(&kind, (&sizes, spec.repetitions, spec.warm_up), context)
 }
 
@@ -216,7 +223,7 @@ pub(super) fn build_bcast(
         operation: Operation::Broadcast,
         algorithm: spec.algorithm,
         root: spec.root,
-        reduction_time: Time(0),
+        byte_times: (Time(0), Time(0)),
     };
     timed(&kind, (&sizes, spec.repetitions, spec.warm_up), context)
 }
@@ -230,7 +237,12 @@ pub(super) fn build_barrier(
     name: &'static str,
     context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, KeyError> {
-    let kind =
-        Kind { name, operation: Operation::Barrier, algorithm: spec.algorithm, root: None, reduction_time: Time(0) };
+    let kind = Kind {
+        name,
+        operation: Operation::Barrier,
+        algorithm: spec.algorithm,
+        root: None,
+        byte_times: (Time(0), Time(0)),
+    };
     timed(&kind, (&[Bytes(0)], spec.repetitions, spec.warm_up), context)
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, KeyError, KeyResult, Time};
 
-use super::limits::{check_reduction, check_time};
+use super::limits::{check_byte_times, check_time};
 use super::program_context::ProgramContext;
 use super::ranks::{Grouping, Groups};
 use mpi::collectives::{
@@ -35,15 +35,22 @@ pub struct CollectiveSpec {
     pub element_size: Bytes,
     /// Root: member number within the group. Rooted operations only.
     pub root: u32,
-    /// Radix of `k-nomial` (default: 4), `bruck` and `dissemination` (default: 2).
+    /// Radix of `k-nomial` (default: 4), `bruck` and `dissemination` (default: 2), or number of `chains` (default: 4).
     #[schemars(range(min = 2, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radix: Option<u32>,
-    /// Largest message in bytes (segmentation). `chain`, `binary`, `binomial` and `k-nomial` divide broadcasts,
-    /// reductions and allreduces into segments; `ring` divides the parts of an allreduce. Default: no segmentation.
+    /// Largest message in bytes (segmentation). Trees and chains divide broadcasts, reductions and allreduces into
+    /// segments; `ring` divides the parts of an allreduce. `rabenseifner-doubling` and `bine-bandwidth` divide the
+    /// messages of the reduction of an allreduce. `linear-sync` of a gather: size of the first message of a part.
+    /// Default: no segmentation.
     #[schemars(extend("minimum" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segment: Option<Bytes>,
+    /// Number of messages in each direction that a member of an alltoall by `linear-sync` has outstanding. Default: no
+    /// limit.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
     /// Ranks per group. All groups carry out the operation at once. Default: a single group of all ranks.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,6 +67,9 @@ pub struct CollectiveSpec {
     pub overlap: bool,
     /// Calculation time per byte that a rank combines with another.
     pub reduction_time: Time,
+    /// Time per byte that a rank copies in its memory to bring parts of a buffer into another order (`bruck`,
+    /// `bine-permute`, `bine-datatype`, and `bine` of an alltoall).
+    pub copy_time: Time,
     /// Selection table: file of rules by which `auto` chooses algorithms, relative to the experiment file. Default: the
     /// built-in table.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,12 +86,14 @@ impl Default for CollectiveSpec {
             root: 0,
             radix: None,
             segment: None,
+            window: None,
             group_size: None,
             group_stride: 1,
             iterations: 1,
             compute: Time(0),
             overlap: false,
             reduction_time: Time(0),
+            copy_time: Time(0),
             selection: None,
         }
     }
@@ -100,6 +112,7 @@ fn key_of(error: &CollectiveError) -> &'static str {
         CollectiveError::Element { .. } => "element_size",
         CollectiveError::Radix { .. } => "radix",
         CollectiveError::CombinedOnNic => "reduction_time",
+        CollectiveError::CopiedOnNic => "copy_time",
         CollectiveError::NoSegments { .. } | CollectiveError::Segment { .. } => "segment",
         _ => "algorithm",
     }
@@ -120,10 +133,15 @@ impl CollectiveSpec {
         }
         if self.radix.is_some() && !self.algorithm.has_radix() {
             let message = format!(
-                "`{}` has no radix that can be chosen; `k-nomial`, `bruck` and `dissemination` have",
+                "`{}` has no radix that can be chosen; `k-nomial`, `bruck`, `dissemination` and `chains` have",
                 self.algorithm.name()
             );
             return Err(KeyError::new("radix", message));
+        }
+        if self.window.is_some() && (self.operation, self.algorithm) != (Operation::Alltoall, Algorithm::LinearSync) {
+            let (operation, algorithm) = (self.operation.name(), self.algorithm.name());
+            let message = format!("`{algorithm}` of `{operation}` has no window; `linear-sync` of `alltoall` has");
+            return Err(KeyError::new("window", message));
         }
         if self.selection.is_some() && self.algorithm != Algorithm::Auto {
             let message = format!("it is for `algorithm = \"auto\"`, and that is `{}`", self.algorithm.name());
@@ -138,7 +156,7 @@ impl CollectiveSpec {
                 "`auto` chooses segments too; name an algorithm, or a table with segments",
             ));
         }
-        check_reduction(self.reduction_time)?;
+        check_byte_times(self.reduction_time, self.copy_time)?;
         if u64::from(self.iterations) * u64::from(ranks) > MOST_INTERVALS {
             let message = format!("{} operations of {ranks} ranks are too many: up to 2^26 in all", self.iterations);
             return Err(KeyError::new("iterations", message));
@@ -157,13 +175,15 @@ impl CollectiveSpec {
             element: self.element_size.0 as u32,
             root: self.root,
             segment: self.segment.map_or(0, |segment| segment.0),
+            window: self.window.unwrap_or(0),
             time_per_byte: self.reduction_time.0,
+            copy_time: self.copy_time.0,
             ..Collective::new(self.operation, self.algorithm, self.size.0)
         };
         let call = own
             .carried_by(context.backend, &selection, members)
             .map_err(|error| KeyError::new(key_of(&error), error))?;
-        let default = if call.algorithm == Algorithm::KNomial { 4 } else { 2 };
+        let default = if matches!(call.algorithm, Algorithm::KNomial | Algorithm::Chains) { 4 } else { 2 };
         Ok(Collective { radix: self.radix.unwrap_or(default), ..call })
     }
 }

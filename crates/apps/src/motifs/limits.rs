@@ -7,7 +7,7 @@ use units::{KeyError, Time};
 
 use mpi::schedule::LONGEST_CALC;
 
-/// Longest time of combining a byte, in picoseconds: one microsecond.
+/// Longest time of combining or copying a byte, in picoseconds: one microsecond.
 const LONGEST_BYTE: u64 = 1_000_000;
 
 /// Refuses a calculation that is too long.
@@ -18,10 +18,15 @@ pub(super) fn check_time(key: &'static str, time: Time) -> Result<(), KeyError> 
     }
 }
 
-/// Refuses a time per combined byte that is too long.
-pub(super) fn check_reduction(time: Time) -> Result<(), KeyError> {
+/// Refuses times per combined byte and per copied byte that are too long.
+pub fn check_byte_times(combining: Time, copying: Time) -> Result<(), KeyError> {
+    check_byte_time("reduction_time", combining)?;
+    check_byte_time("copy_time", copying)
+}
+
+fn check_byte_time(key: &'static str, time: Time) -> Result<(), KeyError> {
     match time.0 > LONGEST_BYTE {
-        true => Err(KeyError::new("reduction_time", format!("{time} a byte is too long: at most 1 us is allowed"))),
+        true => Err(KeyError::new(key, format!("{time} a byte is too long: at most 1 us is allowed"))),
         false => Ok(()),
     }
 }

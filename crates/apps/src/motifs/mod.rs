@@ -29,7 +29,7 @@ pub use fft::FftSpec;
 pub use halo::HaloSpec;
 pub use incast::IncastSpec;
 pub use lammps::spec::{LammpsDeck, LammpsSpec, LammpsVersion};
-pub use limits::check_room;
+pub use limits::{check_byte_times, check_room};
 pub use program_context::ProgramContext;
 pub use recorded::TraceSpec;
 pub use sweep::SweepSpec;

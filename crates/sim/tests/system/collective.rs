@@ -204,6 +204,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
         "operation = \"alltoall\", algorithm = \"hierarchical\", size = \"300 B\"",
         "operation = \"allreduce\", algorithm = \"chain\", size = \"3 KiB\", segment = \"256 B\", reduction_time = \"1 ns\"",
         "operation = \"allgather\", algorithm = \"bruck\", radix = 3, size = \"130 B\", overlap = true, compute = \"3 us\"",
+        "operation = \"allreduce\", algorithm = \"bine-bandwidth\", size = \"3 KiB\", segment = \"256 B\", reduction_time = \"1 ns\"",
     ];
     let topology = "{ kind = \"dragonfly\", p = 2, a = 4, h = 2 }";
     for (program, (threads, grain)) in

@@ -148,6 +148,7 @@ impl Plan {
             communicator,
             element: element as u32,
             time_per_byte: spec.reduction_time.0,
+            copy_time: spec.copy_time.0,
             ..Collective::new(operation, algorithm, elements * element)
         };
         let mut plan = Self {
@@ -190,7 +191,11 @@ impl Plan {
         let of_layers = of_layers.into_iter().filter_map(|(call, groups, key)| Some((call?, groups, key)));
         for (call, groups, key) in of_buckets.map(|(call, groups)| (call, groups, "allreduce")).chain(of_layers) {
             call.carried_by(self.backend, &self.selection, groups.size()).map_err(|error| {
-                let key = if error == CollectiveError::CombinedOnNic { "reduction_time" } else { key };
+                let key = match error {
+                    CollectiveError::CombinedOnNic => "reduction_time",
+                    CollectiveError::CopiedOnNic => "copy_time",
+                    _ => key,
+                };
                 KeyError::new(key, error.to_string())
             })?;
         }

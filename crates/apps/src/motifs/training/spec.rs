@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, KeyError, Time};
 
-use crate::motifs::limits::{check_reduction, check_time};
+use crate::motifs::limits::{check_byte_times, check_time};
 use mpi::collectives::Algorithm;
 
 /// Training of a transformer.
@@ -64,6 +64,9 @@ pub struct TrainingSpec {
     pub alltoall: Algorithm,
     /// Calculation time per byte that a rank combines with another.
     pub reduction_time: Time,
+    /// Time per byte that a rank copies in its memory to bring parts of a buffer into another order (`bruck`,
+    /// `bine-permute`, `bine-datatype`, and `bine` of an alltoall).
+    pub copy_time: Time,
     /// Selection table: file of rules by which `auto` chooses algorithms, relative to the experiment file. Default: the
     /// built-in table.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,6 +97,7 @@ impl Default for TrainingSpec {
             allreduce: Algorithm::Auto,
             alltoall: Algorithm::Auto,
             reduction_time: Time(0),
+            copy_time: Time(0),
             selection: None,
             steps: 1,
         }
@@ -110,7 +114,7 @@ impl TrainingSpec {
     pub(super) fn check(&self) -> Result<(), KeyError> {
         check_time("forward_time", self.forward_time)?;
         check_time("backward_time", self.backward())?;
-        check_reduction(self.reduction_time)?;
+        check_byte_times(self.reduction_time, self.copy_time)?;
         if !(1..=16).contains(&self.element_size.0) {
             let message = format!("{} is out of range: 1 B to 16 B are allowed", self.element_size);
             return Err(KeyError::new("element_size", message));

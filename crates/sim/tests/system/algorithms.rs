@@ -1,0 +1,151 @@
+//! Algorithms of MPI libraries and of Bine trees on an idle network: closed forms of the delay model, exact to the
+//! picosecond.
+
+use crate::common::build_by_default;
+use sim::{RunOptions, run};
+
+/// Overheads, links and routers take whole nanoseconds; 100 bytes at 4 Gb/s are 200 ns. Combining takes 3 ns a byte,
+/// copying 5 ns.
+fn experiment(ranks: u32, program: &str) -> String {
+    format!(
+        r#"
+        topology = {{ kind = "single-switch", ports = {ranks} }}
+        router.delay = "13 ns"
+        simulation.model = "delay"
+        nic = {{ send_overhead = "1009 ns", receive_overhead = "503 ns" }}
+        [workload]
+        kind = "program"
+        [workload.program]
+        kind = "collective"
+        reduction_time = "3 ns"
+        copy_time = "5 ns"
+        {program}
+        [link]
+        bandwidth = "4 Gb/s"
+        delay = "70 ns"
+        injection = {{ delay = "50 ns" }}
+        ejection = {{ delay = "110 ns" }}
+        "#
+    )
+}
+
+/// Send overhead, and a message without its length, in nanoseconds: both overheads, two links and the switch.
+const SEND: f64 = 1009.0;
+const MESSAGE: f64 = SEND + 503.0 + 50.0 + 110.0 + 13.0;
+
+/// Time in nanoseconds of `messages` messages in sequence that have `bytes` bytes in all.
+fn wire(messages: f64, bytes: f64) -> f64 {
+    messages * MESSAGE + 2.0 * bytes
+}
+
+/// Returns the longest time of an operation, in nanoseconds.
+fn time(ranks: u32, (operation, algorithm): (&str, &str), rest: &str) -> f64 {
+    let program = format!("operation = \"{operation}\"\nalgorithm = \"{algorithm}\"\n{rest}");
+    let system = build_by_default(&experiment(ranks, &program)).unwrap();
+    let point = run(&system, &RunOptions::default()).unwrap();
+    point.closed().unwrap().program.as_ref().unwrap().times.clone().unwrap().operation_time_max_ns.unwrap()
+}
+
+/// Times of combining and of copying a byte, in nanoseconds.
+const COMBINE: f64 = 3.0;
+const COPY: f64 = 5.0;
+
+/// Compares the times of all cases, so that a failure shows every case that differs.
+fn check(cases: &[(u32, (&str, &str), &str, f64)]) {
+    let times =
+        cases.iter().map(|&(ranks, which, rest, expected)| (time(ranks, which, rest), expected, ranks, which, rest));
+    let wrong: Vec<_> = times.filter(|&(measured, expected, ..)| measured != expected).collect();
+    assert!(wrong.is_empty(), "measured, expected, ranks, algorithm, keys: {wrong:#?}");
+}
+
+#[test]
+fn operations_of_all_members_take_the_time_of_their_rounds() {
+    // Would catch a round more or less, a message of another size, bytes that are combined or copied for free, and a
+    // remapping that is left out.
+    let (all, part) = ("size = \"800 B\"", "size = \"100 B\"");
+    let halving = wire(3.0, 700.0) + 700.0 * COMBINE;
+    check(&[
+        (8, ("allreduce", "bine"), all, 3.0 * (wire(1.0, 800.0) + 800.0 * COMBINE)),
+        (8, ("allreduce", "rabenseifner-doubling"), all, halving + wire(3.0, 700.0)),
+        (8, ("allreduce", "bine-bandwidth"), all, halving + wire(3.0, 700.0)),
+        // Messages of 400, 200 and 100 B in segments of 100 B, each of which is combined before the next one is sent.
+        (
+            8,
+            ("allreduce", "bine-bandwidth"),
+            "size = \"800 B\"\nsegment = \"100 B\"",
+            wire(7.0, 700.0) + 700.0 * COMBINE + wire(3.0, 700.0),
+        ),
+        (8, ("allreduce", "nonoverlapping"), all, 6.0 * wire(1.0, 800.0) + 3.0 * 800.0 * COMBINE),
+        (8, ("allreduce", "allgather-reduce"), part, wire(3.0, 700.0) + 700.0 * COMBINE),
+        // Members 0 and 1 are folded. What they combine reaches the last of the 4 that remain after both steps; the
+        // result is back at member 1 before.
+        (5, ("allreduce", "bine"), all, 3.0 * (wire(1.0, 800.0) + 800.0 * COMBINE)),
+        (8, ("reduce-scatter", "bine-permute"), all, 800.0 * COPY + halving),
+        (8, ("reduce-scatter", "bine-send"), all, halving + wire(1.0, 100.0)),
+        (8, ("reduce-scatter", "recursive-distance-doubling"), all, halving + wire(1.0, 100.0)),
+        (8, ("reduce-scatter", "bine-blocks"), all, halving),
+        (8, ("reduce-scatter", "bine-two"), all, halving),
+        (8, ("reduce-scatter", "nonoverlapping"), all, 3.0 * (wire(1.0, 800.0) + 800.0 * COMBINE) + wire(1.0, 700.0)),
+        (8, ("allgather", "bine-permute"), part, wire(3.0, 700.0) + 800.0 * COPY),
+        (8, ("allgather", "bine-send"), part, wire(4.0, 800.0)),
+        (8, ("allgather", "bine-blocks"), part, wire(3.0, 700.0)),
+        (8, ("allgather", "bine-two"), part, wire(3.0, 700.0)),
+        (8, ("allgather", "sparbit"), part, wire(3.0, 700.0)),
+        (8, ("allgather", "bruck"), part, wire(3.0, 700.0) + 800.0 * COPY),
+        (6, ("allgather", "neighbor-exchange"), part, wire(3.0, 500.0)),
+    ]);
+}
+
+#[test]
+fn rooted_operations_and_exchanges_take_the_time_of_their_rounds() {
+    // Would catch a tree of another depth, a chain that is longer than the others, a half that is sent twice, and a
+    // window that is ignored.
+    let (all, part) = ("size = \"800 B\"", "size = \"100 B\"");
+    let segments = "size = \"800 B\"\nsegment = \"100 B\"";
+    check(&[
+        (8, ("broadcast", "bine"), all, 3.0 * wire(1.0, 800.0)),
+        (8, ("broadcast", "bine-doubling"), all, 3.0 * wire(1.0, 800.0)),
+        (8, ("broadcast", "bine-bandwidth"), all, 2.0 * wire(3.0, 700.0)),
+        (8, ("reduce", "bine"), "size = \"800 B\"\nroot = 5", 3.0 * (wire(1.0, 800.0) + 800.0 * COMBINE)),
+        (8, ("reduce", "bine-bandwidth"), all, 2.0 * wire(3.0, 700.0) + 700.0 * COMBINE),
+        (8, ("reduce", "rabenseifner-doubling"), all, 2.0 * wire(3.0, 700.0) + 700.0 * COMBINE),
+        // A segment to the first members of four chains, an overhead after the one before, and one hop along them.
+        (9, ("broadcast", "chains"), segments, 7.0 * SEND + wire(2.0, 500.0)),
+        // Two children of each member, whose messages leave together, and an exchange of halves.
+        (7, ("broadcast", "split-binary"), all, 2.0 * wire(1.0, 800.0) + wire(1.0, 400.0)),
+        // Messages do not queue at their receiver, which combines both.
+        (7, ("reduce", "in-order-binary"), "size = \"100 B\"\nroot = 6", 2.0 * (wire(1.0, 100.0) + 200.0 * COMBINE)),
+        (7, ("reduce", "in-order-binary"), part, 2.0 * (wire(1.0, 100.0) + 200.0 * COMBINE) + wire(1.0, 100.0)),
+        (8, ("gather", "bine"), part, wire(3.0, 700.0)),
+        (8, ("scatter", "bine"), "size = \"100 B\"\nroot = 3", wire(3.0, 700.0)),
+        // A message of no bytes is a packet of one.
+        (5, ("gather", "linear-sync"), part, 4.0 * (wire(1.0, 1.0) + wire(1.0, 100.0))),
+        (8, ("alltoall", "bine"), part, wire(3.0, 1200.0) + 5.0 * 800.0 * COPY),
+        (8, ("alltoall", "bruck"), part, wire(3.0, 1200.0) + 5.0 * 800.0 * COPY),
+        (8, ("alltoall", "linear-sync"), "size = \"100 B\"\nwindow = 3", wire(3.0, 700.0)),
+        (8, ("alltoall", "linear-sync"), part, wire(1.0, 700.0)),
+        (6, ("barrier", "double-ring"), "", 12.0 * wire(1.0, 1.0)),
+    ]);
+}
+
+#[test]
+fn what_an_algorithm_does_not_allow_is_refused_at_its_key() {
+    // Would catch a number of ranks with which a run would hang, and keys that are ignored.
+    let cases = [
+        ("operation = \"allgather\"\nalgorithm = \"neighbor-exchange\"", "algorithm"),
+        ("operation = \"gather\"\nalgorithm = \"bine\"", "algorithm"),
+        ("operation = \"alltoall\"\nalgorithm = \"pairwise\"\nwindow = 4", "window"),
+        ("operation = \"gather\"\nalgorithm = \"linear-sync\"\nwindow = 4", "window"),
+        ("operation = \"broadcast\"\nalgorithm = \"bine-bandwidth\"\nsegment = \"1 KiB\"", "segment"),
+    ];
+    for (program, key) in cases {
+        let error = build_by_default(&experiment(7, program)).unwrap_err();
+        assert_eq!(error.key, format!("workload.program.{key}"), "{program}: {error}");
+    }
+    let text = experiment(8, "").replace("copy_time = \"5 ns\"", "copy_time = \"2 us\"");
+    assert_eq!(build_by_default(&text).unwrap_err().key, "workload.program.copy_time");
+    let on_nic = experiment(8, "").replace("reduction_time = \"3 ns\"", "");
+    let error = build_by_default(&on_nic.replace("kind = \"program\"", "kind = \"program\"\ncollectives = \"nic\""))
+        .unwrap_err();
+    assert_eq!(error.key, "workload.program.copy_time", "{error}");
+}
