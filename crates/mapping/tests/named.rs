@@ -67,6 +67,7 @@ fn machines_have_the_published_counts() {
         assert_eq!((network.routers(), network.nodes()), (routers, nodes), "{name}");
     }
     assert_eq!(build("marenostrum5").nodes(), 6480);
+    assert_eq!(build("marenostrum5-acc").nodes(), 1120);
     assert_eq!(build("tsubame2-tree").nodes(), 672);
 }
 
@@ -242,6 +243,9 @@ fn hosts_of_lumi_have_four_interfaces_on_four_switches() {
     }
     // Hosts alternate between the two switches of a blade; the next blade and the next group begin with the first.
     assert_eq!(place("lumi-c", "nid[001000-001003,001032,001256]", 1), Ok(vec![0, 16, 1, 17, 32, 256]));
+    // Hosts of MareNostrum 5 have a node each, and 32 of a rack one switch.
+    let racks = place("marenostrum5-acc", "as[01-07]r[1-5]b[01-32]", 1).expect("hosts");
+    assert!(racks.iter().zip(0..1120).all(|(&node, host)| node == host), "{racks:?}");
     let all = place("lumi-c", "nid[001000-003047]", 1).expect("hosts");
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 2048);
     // Eight tasks of a host, two to an interface; one task, at the first one.

@@ -11,7 +11,7 @@ use units::{NodeId, PortId, RouterId};
 use crate::common::build_by_default;
 
 /// A part of each machine, with its number of nodes: at most a few hundred where the parameters allow it.
-const PARTS: [(&str, u32); 24] = [
+const PARTS: [(&str, u32); 25] = [
     ("alps:groups=2", 896),
     ("aurora:groups=2", 1024),
     ("deepseek:leaves=2", 64),
@@ -25,6 +25,7 @@ const PARTS: [(&str, u32); 24] = [
     ("lumi:groups=2", 1024),
     ("lumi-c:groups=3", 768),
     ("marenostrum5:islands=2", 4320),
+    ("marenostrum5-acc:islands=2", 320),
     ("perlmutter:groups=2", 1024),
     ("perlmutter-cpu:groups=2", 512),
     ("slim-fly-cscs", 200),

@@ -60,6 +60,7 @@ pub const MACHINES: &Files = files! {
     "lumi",
     "lumi-c",
     "marenostrum5",
+    "marenostrum5-acc",
     "perlmutter",
     "perlmutter-cpu",
     "slim-fly-cscs",
