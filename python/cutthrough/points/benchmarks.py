@@ -29,6 +29,13 @@ IMB = {
     "alltoall": "Alltoall",
     "allgather": "Allgather",
     "barrier": "Barrier",
+    "broadcast": "Bcast",
+    "reduce": "Reduce",
+    "reduce-scatter": "Reduce_scatter",
+    "gather": "Gather",
+    "scatter": "Scatter",
+    "scan": "Scan",
+    "exscan": "Exscan",
 }
 #: Benchmarks of IMB with a single column of times, with bandwidths, and without sizes.
 ONE_TIME = {"ping-pong", "ping-ping"}

@@ -6,7 +6,7 @@ use units::KeyError;
 
 use super::comb::{self, CombSpec};
 use super::connections::{self, ConnectionsSpec};
-use super::operation::{self, BarrierSpec, BcastSpec, OperationSpec};
+use super::operation::{self, AnyOperationSpec, BarrierSpec, BcastSpec, OperationSpec};
 use super::pair::{self, Exchange, PairSpec};
 use super::ring::{self, Neighbours, RingSpec};
 use super::round_trips::Benchmark;
@@ -61,6 +61,8 @@ pub enum BenchmarkSpec {
     #[serde(alias = "Barrier")]
     #[schemars(extend("x-aliases" = ["Barrier"]))]
     Barrier(BarrierSpec),
+    /// Any collective operation of all ranks, by any algorithm.
+    Collective(AnyOperationSpec),
     /// OSU latency: a message to another rank and back. The latency is half the time.
     #[serde(alias = "osu_latency")]
     #[schemars(extend("x-aliases" = ["osu_latency"]))]
@@ -125,6 +127,7 @@ impl BenchmarkSpec {
             Self::Alltoall(spec) => operation::build(spec, (kind, Operation::Alltoall), context),
             Self::Allgather(spec) => operation::build(spec, (kind, Operation::Allgather), context),
             Self::Barrier(spec) => operation::build_barrier(spec, kind, context),
+            Self::Collective(spec) => operation::build_any(spec, context),
             Self::OsuBw(spec) => window::build(spec, Style { kind, both: false, window: 64, rates: false }, context),
             Self::OsuBibw(spec) => window::build(spec, Style { kind, both: true, window: 64, rates: false }, context),
             Self::Streaming(spec) => {
@@ -151,6 +154,7 @@ impl BenchmarkSpec {
             Self::Alltoall(_) => "alltoall",
             Self::Allgather(_) => "allgather",
             Self::Barrier(_) => "barrier",
+            Self::Collective(_) => "collective",
             Self::OsuLatency(_) => "osu-latency",
             Self::OsuBw(_) => "osu-bw",
             Self::OsuBibw(_) => "osu-bibw",
@@ -163,7 +167,11 @@ impl BenchmarkSpec {
 
     /// Returns whether the benchmark is a collective operation, so that its backend can be chosen.
     pub const fn is_collective(&self) -> bool {
-        matches!(self, Self::Bcast(_) | Self::Allreduce(_) | Self::Alltoall(_) | Self::Allgather(_) | Self::Barrier(_))
+        use BenchmarkSpec as B;
+        matches!(
+            self,
+            B::Bcast(_) | B::Allreduce(_) | B::Alltoall(_) | B::Allgather(_) | B::Barrier(_) | B::Collective(_)
+        )
     }
 
     /// Returns the size of a message in bytes. `None` for benchmarks without a single key for it.

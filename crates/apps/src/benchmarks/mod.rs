@@ -25,7 +25,7 @@ mod wocon;
 pub use catalogue::{BenchmarkSpec, Built};
 pub use comb::CombSpec;
 pub use connections::ConnectionsSpec;
-pub use operation::{BarrierSpec, BcastSpec, OperationSpec};
+pub use operation::{AnyOperationSpec, BarrierSpec, BcastSpec, OperationSpec};
 pub use pair::PairSpec;
 pub use ring::RingSpec;
 pub use round_trips::Benchmark;

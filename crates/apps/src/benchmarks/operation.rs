@@ -1,5 +1,5 @@
-//! Benchmarks of one collective operation of all ranks, for each size in turn: IMB's Bcast, Allreduce, Alltoall,
-//! Allgather and Barrier.
+//! Benchmarks of one collective operation of all ranks, for each size in turn: any operation with any algorithm, and
+//! IMB's Bcast, Allreduce, Alltoall, Allgather and Barrier.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use units::{Bytes, KeyError, Time};
 
 use super::sizes::{powers, repetition};
 use super::table::{TableBenchmark, TableRow};
-use super::timed::{At, Exercise, Timed};
-use crate::motifs::{ProgramContext, check_byte_times};
+use super::timed::{At, Exercise, Repetition, Timed};
+use crate::motifs::{CollectiveSpec, ProgramContext, check_byte_times, key_of};
 use mpi::collectives::{Algorithm, Collective, CollectiveError, Operation, Selection};
 use mpi::communicator::{Communicator, Context, Group, NodeGroups};
 use mpi::program::ScriptCall;
@@ -100,6 +100,68 @@ impl Default for BarrierSpec {
     }
 }
 
+/// Any collective operation of all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AnyOperationSpec {
+    /// Collective operation. A barrier has one row, without a size.
+    pub operation: Operation,
+    /// Algorithm. `cutthrough list collectives` lists the algorithms of each operation.
+    pub algorithm: Algorithm,
+    /// Sizes; one row each. The size is that of the buffer that is sent or combined. For gather, scatter, allgather and
+    /// alltoall it is that of one rank's part. Default: the powers of two up to 4 MiB that are multiples of
+    /// `element_size`.
+    #[schemars(extend("x-example" = "[\"8 B\", \"1 KiB\"]"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Vec<Bytes>>,
+    /// Measured operations for each size. With 1, each operation follows a barrier.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub repetitions: u32,
+    /// Unmeasured warm-up operations for each size, before the measured ones.
+    #[schemars(range(max = 1_000_000))]
+    pub warm_up: u32,
+    /// Size of an element in bytes. Algorithms do not divide elements.
+    #[schemars(extend("minimum" = 1))]
+    pub element_size: Bytes,
+    /// Root. Rooted operations only.
+    pub root: u32,
+    /// Radix of algorithms that have one. Default: that of the algorithm.
+    #[schemars(range(min = 2, max = 1024))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radix: Option<u32>,
+    /// Largest message in bytes, of algorithms that divide their messages. Default: no segmentation.
+    #[schemars(extend("minimum" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segment: Option<Bytes>,
+    /// Number of messages that a rank has outstanding in an alltoall by `linear-sync`. Default: that of the algorithm.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// Calculation time of a rank for each byte that it combines with another.
+    pub reduction_time: Time,
+    /// Time of a rank for each byte that it copies in its memory to bring parts of a buffer into another order.
+    pub copy_time: Time,
+}
+
+impl Default for AnyOperationSpec {
+    fn default() -> Self {
+        Self {
+            operation: Operation::Allreduce,
+            algorithm: Algorithm::Auto,
+            sizes: None,
+            repetitions: 1,
+            warm_up: 1,
+            element_size: Bytes(u64::from(ELEMENT)),
+            root: 0,
+            radix: None,
+            segment: None,
+            window: None,
+            reduction_time: Time(0),
+            copy_time: Time(0),
+        }
+    }
+}
+
 /// Exercise of one collective operation of all ranks.
 #[derive(Debug)]
 struct Operations {
@@ -122,7 +184,8 @@ impl Exercise for Operations {
     }
 
     fn is_one_way(&self) -> bool {
-        self.calls.iter().any(|call| call.operation == Operation::Broadcast)
+        use Operation as O;
+        self.calls.iter().any(|call| call.operation.has_root() || matches!(call.operation, O::Scan | O::Exscan))
     }
 
     fn operation(&self, at: At) -> Option<Collective> {
@@ -135,58 +198,84 @@ impl Exercise for Operations {
     }
 }
 
-/// Operation of a benchmark, and its algorithm.
-struct Kind {
-    name: &'static str,
-    operation: Operation,
-    algorithm: Algorithm,
-    root: Option<u32>,
-    /// Time for each byte that a rank combines, and for each byte that it copies.
-    byte_times: (Time, Time),
-}
-
-fn key_of(error: &CollectiveError) -> &'static str {
+/// Returns the key of IMB's benchmarks that an error concerns.
+fn key_in_imb(error: &CollectiveError) -> &'static str {
     match error {
-        CollectiveError::Root { .. } => "root",
         CollectiveError::Element { .. } => "sizes",
-        CollectiveError::CombinedOnNic => "reduction_time",
-        CollectiveError::CopiedOnNic => "copy_time",
-        _ => "algorithm",
+        error => key_of(error),
     }
 }
 
-fn timed(
-    kind: &Kind,
-    (sizes, repetitions, warm_up): (&[Bytes], u32, u32),
-    context: &ProgramContext<'_>,
-) -> Result<TableBenchmark, KeyError> {
+/// Returns the call of each size, of one of IMB's benchmarks.
+fn calls(call: Collective, sizes: &[Bytes], context: &ProgramContext<'_>) -> Result<Vec<Collective>, KeyError> {
     let ranks = context.node_of.len() as u32;
-    let repetition = repetition(sizes, (repetitions, warm_up), context.settle)?;
+    let chosen = |size: &Bytes| {
+        let element = if call.operation == Operation::Allreduce { ELEMENT } else { 1 };
+        Collective { bytes: size.0, element, ..call }.carried_by(context.backend, &Selection::built_in(), ranks)
+    };
+    let calls: Result<_, CollectiveError> = sizes.iter().map(chosen).collect();
+    calls.map_err(|error| KeyError::new(key_in_imb(&error), error))
+}
+
+/// Returns the benchmark of a call for each size. The root changes from iteration to iteration if `rotates`.
+fn timed(
+    kind: &'static str,
+    (calls, rotates): (Vec<Collective>, bool),
+    repetition: Repetition,
+    context: &ProgramContext<'_>,
+) -> Result<TableBenchmark, CollectiveError> {
+    let ranks = context.node_of.len() as u32;
     let group = Group::all(ranks);
     let nodes = NodeGroups::new(&group, context.node_of).among(context.interconnect, Context::WORLD);
     let nodes = Arc::new(nodes);
     let own = Communicator::world(0, ranks).on_nodes(Arc::clone(&nodes));
-    let call = |&bytes: &u64| {
-        let call = Collective {
-            root: kind.root.unwrap_or(0),
-            time_per_byte: kind.byte_times.0.0,
-            copy_time: kind.byte_times.1.0,
-            element: if kind.operation == Operation::Allreduce { ELEMENT } else { 1 },
-            ..Collective::new(kind.operation, kind.algorithm, bytes)
-        };
-        let call = call.carried_by(context.backend, &Selection::built_in(), ranks)?;
-        call.check(&own).map(|()| call)
-    };
-    let calls: Result<Vec<Collective>, CollectiveError> = repetition.sizes.iter().map(call).collect();
-    let calls = calls.map_err(|error| KeyError::new(key_of(&error), error))?;
-    let rows = Timed::rows(&repetition.sizes, repetitions, |_| TableRow { parts: 1, ..TableRow::default() });
-    let rotates = kind.operation.has_root() && kind.root.is_none();
+    calls.iter().try_for_each(|call| call.check(&own))?;
+    let row = |_| TableRow { parts: 1, ..TableRow::default() };
+    let rows = Timed::rows(&repetition.sizes, repetition.measured, row);
     let programs = Timed::new(Operations { calls, rotates, nodes }, (ranks, group), repetition);
-    Ok(TableBenchmark { kind: kind.name, programs: Arc::new(programs), ranks, rows })
+    Ok(TableBenchmark { kind, programs: Arc::new(programs), ranks, rows })
 }
 
 /// Size of an element of an allreduce in bytes, as in IMB.
 const ELEMENT: u32 = 4;
+
+/// Returns IMB's sizes that are whole elements of `element` bytes.
+fn whole(sizes: Vec<Bytes>, element: u64) -> Vec<Bytes> {
+    sizes.into_iter().filter(|size| size.0.is_multiple_of(element)).collect()
+}
+
+/// Builds the benchmark of any operation, which has the operation's name.
+///
+/// # Errors
+/// [`KeyError`] for values out of range, and keys that the operation or its algorithm do not have.
+pub(super) fn build_any(spec: &AnyOperationSpec, context: &ProgramContext<'_>) -> Result<TableBenchmark, KeyError> {
+    let ranks = context.node_of.len() as u32;
+    let of_size = |size: Bytes| CollectiveSpec {
+        operation: spec.operation,
+        algorithm: spec.algorithm,
+        size,
+        element_size: spec.element_size,
+        root: spec.root,
+        radix: spec.radix,
+        segment: spec.segment,
+        window: spec.window,
+        reduction_time: spec.reduction_time,
+        copy_time: spec.copy_time,
+        ..CollectiveSpec::default()
+    };
+    of_size(Bytes(0)).check(ranks)?;
+    let sizes = match (&spec.sizes, spec.operation) {
+        (Some(_), Operation::Barrier) => return Err(KeyError::new("sizes", "a `barrier` has no size")),
+        (None, Operation::Barrier) => vec![Bytes(0)],
+        (sizes, _) => sizes.clone().unwrap_or_else(|| whole(powers(false), spec.element_size.0)),
+    };
+    let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
+    let calls = sizes.iter().map(|&size| of_size(size).call(ranks, context)).collect::<Result<_, _>>()?;
+    timed(spec.operation.name(), (calls, false), repetition, context).map_err(|error| match error {
+        CollectiveError::Element { .. } => KeyError::new("sizes", error),
+        error => KeyError::new(key_of(&error), error),
+    })
+}
 
 /// Builds the benchmark of an operation without a root.
 ///
@@ -198,13 +287,11 @@ pub(super) fn build(
     context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, KeyError> {
     check_byte_times(spec.reduction_time, spec.copy_time)?;
-    let byte_times = (spec.reduction_time, spec.copy_time);
-    let sizes = spec.sizes.clone().unwrap_or_else(|| {
-        let element = if operation == Operation::Allreduce { u64::from(ELEMENT) } else { 1 };
-        powers(true).into_iter().filter(|size| size.0.is_multiple_of(element)).collect()
-    });
-    let kind = Kind { name, operation, algorithm: spec.algorithm, root: None, byte_times };
-    timed(&kind, (&sizes, spec.repetitions, spec.warm_up), context)
+    let element = if operation == Operation::Allreduce { u64::from(ELEMENT) } else { 1 };
+    let sizes = spec.sizes.clone().unwrap_or_else(|| whole(powers(true), element));
+    let (time_per_byte, copy_time) = (spec.reduction_time.0, spec.copy_time.0);
+    let call = Collective { time_per_byte, copy_time, ..Collective::new(operation, spec.algorithm, 0) };
+    imb(name, (call, false), (&sizes, spec.repetitions, spec.warm_up), context)
 }
 
 /// Builds the benchmark of a broadcast.
@@ -218,14 +305,9 @@ pub(super) fn build_bcast(
     context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, KeyError> {
     let sizes = spec.sizes.clone().unwrap_or_else(|| powers(true));
-    let kind = Kind {
-        name,
-        operation: Operation::Broadcast,
-        algorithm: spec.algorithm,
-        root: spec.root,
-        byte_times: (Time(0), Time(0)),
-    };
-    timed(&kind, (&sizes, spec.repetitions, spec.warm_up), context)
+    let root = spec.root.unwrap_or(0);
+    let call = Collective { root, ..Collective::new(Operation::Broadcast, spec.algorithm, 0) };
+    imb(name, (call, spec.root.is_none()), (&sizes, spec.repetitions, spec.warm_up), context)
 }
 
 /// Builds the benchmark of a barrier.
@@ -237,12 +319,18 @@ pub(super) fn build_barrier(
     name: &'static str,
     context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, KeyError> {
-    let kind = Kind {
-        name,
-        operation: Operation::Barrier,
-        algorithm: spec.algorithm,
-        root: None,
-        byte_times: (Time(0), Time(0)),
-    };
-    timed(&kind, (&[Bytes(0)], spec.repetitions, spec.warm_up), context)
+    let call = Collective::new(Operation::Barrier, spec.algorithm, 0);
+    imb(name, (call, false), (&[Bytes(0)], spec.repetitions, spec.warm_up), context)
+}
+
+/// Builds one of IMB's benchmarks, with a call of no size.
+fn imb(
+    name: &'static str,
+    (call, rotates): (Collective, bool),
+    (sizes, repetitions, warm_up): (&[Bytes], u32, u32),
+    context: &ProgramContext<'_>,
+) -> Result<TableBenchmark, KeyError> {
+    let repetition = repetition(sizes, (repetitions, warm_up), context.settle)?;
+    let calls = calls(call, sizes, context)?;
+    timed(name, (calls, rotates), repetition, context).map_err(|error| KeyError::new(key_in_imb(&error), error))
 }

@@ -106,7 +106,7 @@ const LARGEST: u64 = 1 << 40;
 const MOST_INTERVALS: u64 = 1 << 26;
 
 /// Returns the key that an error concerns.
-fn key_of(error: &CollectiveError) -> &'static str {
+pub(crate) fn key_of(error: &CollectiveError) -> &'static str {
     match error {
         CollectiveError::Root { .. } => "root",
         CollectiveError::Element { .. } => "element_size",
@@ -120,7 +120,7 @@ fn key_of(error: &CollectiveError) -> &'static str {
 
 impl CollectiveSpec {
     /// Refuses values that are invalid for any grouping.
-    fn check(&self, ranks: u32) -> Result<(), KeyError> {
+    pub(crate) fn check(&self, ranks: u32) -> Result<(), KeyError> {
         if self.size.0 > LARGEST {
             return Err(KeyError::new("size", format!("{} is too large: at most 1 TiB is allowed", self.size)));
         }
@@ -165,7 +165,7 @@ impl CollectiveSpec {
     }
 
     /// Returns the call, with the algorithm chosen for groups of `members` members.
-    fn call(&self, members: u32, context: &ProgramContext<'_>) -> Result<Collective, KeyError> {
+    pub(crate) fn call(&self, members: u32, context: &ProgramContext<'_>) -> Result<Collective, KeyError> {
         let base = context.base;
         let selection = match &self.selection {
             Some(file) => Selection::read(&base.join(file)).at_key("selection")?,

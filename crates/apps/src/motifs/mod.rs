@@ -25,6 +25,7 @@ use mpi::program::{Action, Messages, Programs, RankProgram, Script, ScriptCall, 
 pub use catalogue::{CalledBackSpec, CallsSpec, GoalSpec, ProgramSpec};
 pub use chakra::ChakraSpec;
 pub use collective::CollectiveSpec;
+pub(crate) use collective::key_of;
 pub use fft::FftSpec;
 pub use halo::HaloSpec;
 pub use incast::IncastSpec;

@@ -131,6 +131,22 @@ fn collective_operations_take_their_closed_forms() {
     let found = rows_of(8, "{ kind = \"Barrier\", repetitions = 4 }", IDEAL);
     assert_eq!((found.len(), found[0].size_bytes), (1, 0));
     near(times(&found)[0], 3.0 * alone(1.0));
+    // The same by the benchmark of any operation, and a segmented chain: (3 + 2 segments) hops.
+    let found = rows_of(
+        8,
+        "{ kind = \"collective\", operation = \"allreduce\", algorithm = \"recursive-doubling\", sizes = [\"400 B\"] }",
+        IDEAL,
+    );
+    near(times(&found)[0], 3.0 * alone(400.0));
+    let found = rows_of(
+        4,
+        "{ kind = \"collective\", operation = \"reduce\", algorithm = \"linear\", root = 3, sizes = [\"8 B\"] }",
+        IDEAL,
+    );
+    // The root is the slowest: it has received three messages.
+    assert!((alone(8.0)..2.0 * alone(8.0)).contains(&found[0].time_max_ns.unwrap()), "{found:?}");
+    let found = rows_of(8, "{ kind = \"collective\", operation = \"barrier\" }", IDEAL);
+    assert_eq!((found.len(), found[0].size_bytes), (1, 0));
     // Two ranks, the root of a linear broadcast in turn: of two broadcasts each rank sends one and receives one, and
     // goes on with its own when it has received the other's: two take o_s + T for the rank that begins, as it is done
     // when it has handed its own over, and T + o_s for the other.
@@ -198,7 +214,7 @@ fn tree(benchmark: &str, carrier: &str, rest: &str) -> String {
 fn who_carries_an_operation_out_is_chosen() {
     // Would catch a carrier that is not listened to, an operation that is counted with the barriers before it, and a
     // benchmark without operations that takes one.
-    for kind in ["bcast", "allreduce", "alltoall", "allgather"] {
+    for kind in ["bcast", "allreduce", "alltoall", "allgather", "collective"] {
         let benchmark = format!("{{ kind = \"{kind}\", sizes = [\"0 B\", \"64 B\", \"1 KiB\"], repetitions = 2 }}");
         let time = |carrier: &str| {
             let point = result(&tree(&benchmark, carrier, IDEAL));
@@ -230,7 +246,7 @@ fn a_row_does_not_depend_on_the_row_behind_it() {
     // ones that it has sent, and a gap behind them delays these.
     let pairs =
         ["osu-latency", "ping-ping", "sendrecv", "imb-exchange", "osu-bw", "osu-bibw", "osu-mbw-mr", "streaming"];
-    let collectives = ["bcast", "allreduce", "alltoall", "allgather"];
+    let collectives = ["bcast", "allreduce", "alltoall", "allgather", "collective"];
     for nic in ["infinipath", "rapidarray", "elan4", "infiniband", "ndr", "slingshot"] {
         for kind in pairs.into_iter().chain(collectives) {
             let row = |sizes: &str| {
@@ -291,6 +307,13 @@ fn what_cannot_be_is_refused_at_its_key() {
         (2, "{ kind = \"allreduce\", sizes = [\"6 B\"] }", "sizes"),
         (2, "{ kind = \"allreduce\", algorithm = \"pairwise\" }", "algorithm"),
         (2, "{ kind = \"bcast\", root = 2 }", "root"),
+        (2, "{ kind = \"collective\", operation = \"allreduce\", root = 1 }", "root"),
+        (2, "{ kind = \"collective\", operation = \"reduce\", root = 2 }", "root"),
+        (2, "{ kind = \"collective\", operation = \"gather\", sizes = [\"6 B\"] }", "sizes"),
+        (2, "{ kind = \"collective\", operation = \"barrier\", sizes = [\"8 B\"] }", "sizes"),
+        (2, "{ kind = \"collective\", algorithm = \"ring\", radix = 3 }", "radix"),
+        (2, "{ kind = \"collective\", algorithm = \"rabenseifner\", segment = \"1 KiB\" }", "segment"),
+        (2, "{ kind = \"collective\", reduction_time = \"2 us\" }", "reduction_time"),
         (3, "{ kind = \"osu-mbw-mr\", pairs = 2 }", "pairs"),
         (2, "{ kind = \"streaming\", answer_size = \"2 GiB\" }", "answer_size"),
         (2, "{ kind = \"comb-polling\", intervals = [\"0 s\"] }", "intervals"),

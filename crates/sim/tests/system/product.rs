@@ -188,7 +188,7 @@ const CLOSED: &[(&str, &str)] = &[
 ];
 
 /// Benchmarks that `benchmark_tables` has on one machine each.
-const TABULATED: [&str; 14] = [
+const TABULATED: [&str; 15] = [
     "ping-pong",
     "ping-ping",
     "sendrecv",
@@ -197,6 +197,7 @@ const TABULATED: [&str; 14] = [
     "alltoall",
     "allgather",
     "barrier",
+    "collective",
     "osu-latency",
     "osu-bw",
     "osu-bibw",
