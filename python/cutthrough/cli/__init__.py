@@ -45,6 +45,7 @@ HOMES = {
     "convert": "convert",
     "map": "mapping",
     "calibrate": "calibrate",
+    "validate": "validate",
     "new": "explain",
     "explain": "explain",
     "list": "explain",

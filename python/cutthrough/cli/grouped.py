@@ -18,9 +18,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
     options = []
-    for name in signature(command).parameters:
+    for name, plain in signature(command).parameters.items():
         if name not in groups:
-            options.append(Parameter(name, Parameter.KEYWORD_ONLY, annotation=hints[name]))
+            options.append(plain.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
             continue
         own = get_type_hints(groups[name], include_extras=True)
         options += [

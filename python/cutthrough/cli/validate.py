@@ -1,0 +1,141 @@
+"""`cutthrough validate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003  (typer reads the annotations)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import cutthrough._core as _core
+import cutthrough.files.atomic as atomic
+from cutthrough.cli.common import JsonOption, err, folder_target, out, print_json
+from cutthrough.cli.grouped import grouped
+
+if TYPE_CHECKING:
+    from cutthrough.validation.measured import Measured
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command of this module."""
+    app.command()(grouped(validate))
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is compared with what."""
+
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="TABLE...", help="Measured tables: CSV, or text of OSU or IMB.", show_default=False),
+    ]
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The machine: a name, or an experiment file. A CSV may name it in a column.",
+            show_default=False,
+        ),
+    ] = None
+    hosts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="The hosts of the ranks: a file, or a folder with `MACHINE__RUN.csv`.",
+            show_default="the first nodes",
+        ),
+    ] = None  # fmt: skip
+    ranks: Annotated[
+        int | None,
+        typer.Option(min=1, help="Ranks of a table that does not say how many there were.", show_default=False),
+    ] = None
+    column: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The measured column: min, p10, median, p90, mean, max.", show_default=False),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The points to which constants are fitted before the others are predicted."""
+
+    fit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE", help="Fit to a share of the points, such as `5%`, or to those in a CSV.",
+            show_default="none",
+        ),
+    ] = None  # fmt: skip
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Take at most N points, spread over the tables.",
+                                 show_default=False)
+    ] = None  # fmt: skip
+
+
+def validate(
+    inputs: Inputs,
+    fitting: Fitting,
+    output: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Where points.csv and report.html go.", show_default=False),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=0, help="Points that run at once. 0: one a core.")] = 0,
+    json_output: JsonOption = False,
+) -> None:
+    """Compare measured collective operations with simulated ones: how wrong the simulator is on a machine.
+
+    Every point is simulated as it was timed: a barrier, then one operation on the hosts of its run, by the algorithm
+    that the table names. The time is that of the slowest rank.
+
+    Example: `cutthrough validate osu_allreduce.txt --machine marenostrum5 --ranks 32`
+    """
+    import cutthrough.validation.reports as reports
+    import cutthrough.validation.study as studies
+    from cutthrough.cli.progress import Bar
+    from cutthrough.runs.sweeps import Effort
+
+    if output is not None:
+        folder_target(output)
+        atomic.make_folder(output)
+    points = studies.limited(_points(inputs), fitting.limit)
+    column = studies.chosen_column(points, inputs.column)
+    kept = None if output is None else output / "kept.txt"
+    request = studies.Request(inputs.machine, inputs.hosts, column, fitting.fit, Effort(jobs), kept)
+    with Bar() as bar:
+        found, constants = studies.study(points, request, bar, _tell)
+    if output is not None:
+        atomic.write_alone(output / "points.csv", reports.points_csv(found))
+        reports.page(found, column, {name: own.values for name, own in constants.items()}, output / "report.html")
+    if json_output:
+        fitted = {name: dict(own.values) for name, own in constants.items()}
+        print_json({"version": _core.__version__, "constants": fitted, **reports.to_dict(found, column)})
+        return
+    for name, own in constants.items():
+        shown = ", ".join(f"{key} = {value}" for key, value in own.values.items())
+        out.print(f"fitted {name} to {len(own.points)} points: {shown}", markup=False, highlight=False)
+    for line in reports.summary(found, column):
+        out.print(line, markup=False, highlight=False)
+    for names in (["machine", "operation"], ["machine", "size"]):
+        out.print()
+        out.print(reports.groups_table(found, column, names))
+    if output is not None:
+        out.print(f"\nPoints: {output / 'points.csv'}\nPage: {output / 'report.html'}", markup=False, soft_wrap=True)
+
+
+def _points(inputs: Inputs) -> list[Measured]:
+    """Reads all tables, and prints what was left out of them."""
+    from cutthrough.validation.reading import read
+
+    points = []
+    for file in inputs.files:
+        held, notes = read(file, machine=inputs.machine or "", ranks=inputs.ranks)
+        points += held
+        for note in notes:
+            _tell(f"note: {file.name}: {note}")
+    return points
+
+
+def _tell(line: str) -> None:
+    err.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,129 @@
+"""Errors of predictions: by machine, operation, algorithm, nodes and size, and of the choice of an algorithm."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from cutthrough.validation.measured import Measured
+    from cutthrough.validation.simulating import Predicted
+
+__all__ = ["GROUPS", "Choice", "Errors", "choices", "errors", "of_groups", "size_class"]
+
+#: Algorithms that a cell needs before its choice says anything.
+LEAST_ALGORITHMS = 3
+#: Sizes of classes, in bytes, and their names.
+CLASSES = ((2048, "to 2 KiB"), (131072, "to 128 KiB"), (8 << 20, "to 8 MiB"), (math.inf, "above 8 MiB"))
+
+
+def size_class(size: int) -> str:
+    """Returns the class of a size in bytes."""
+    return next(name for most, name in CLASSES if size <= most)
+
+
+#: What errors are grouped by.
+GROUPS: dict[str, Callable[[Measured], str]] = {
+    "machine": lambda own: own.machine,
+    "operation": lambda own: own.operation,
+    "algorithm": lambda own: own.algorithm,
+    "nodes": lambda own: own.nodes,
+    "size": lambda own: size_class(own.bytes),
+}
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Relative errors of a group of points.
+
+    Attributes:
+        count: Number of points.
+        median: Median of the errors without signs.
+        p90: Their 90th percentile.
+        worst: The largest of them.
+        bias: Median with signs: positive if the simulation is slower.
+        rank_correlation: Spearman's correlation of simulated and measured times.
+    """
+
+    count: int
+    median: float
+    p90: float
+    worst: float
+    bias: float
+    rank_correlation: float
+
+
+def errors(found: Sequence[Predicted], column: str) -> Errors | None:
+    """Returns the errors of simulated points to a measured column. None if there are none."""
+    own = [each for each in found if each.time is not None and column in each.point.times]
+    if not own:
+        return None
+    signed = [each.error(column) for each in own]
+    plain = sorted(map(abs, signed))
+    times = [each.time or 0.0 for each in own]
+    correlation = _spearman(times, [each.point.times[column] for each in own])
+    return Errors(
+        len(own), quantile(plain, 0.5), quantile(plain, 0.9), plain[-1], quantile(sorted(signed), 0.5), correlation
+    )
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Returns the value below which a share of sorted values is: the next one above."""
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def of_groups(found: Iterable[Predicted], column: str, names: Sequence[str]) -> list[tuple[tuple[str, ...], Errors]]:
+    """Returns the errors of each group, by the groups' values, in the order of the first point of each."""
+    groups: dict[tuple[str, ...], list[Predicted]] = defaultdict(list)
+    for each in found:
+        groups[tuple(GROUPS[name](each.point) for name in names)].append(each)
+    held = ((key, errors(own, column)) for key, own in groups.items())
+    return [(key, own) for key, own in held if own is not None]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The algorithm that the simulation names fastest in a cell.
+
+    Attributes:
+        cell: Machine, run, nodes, ranks, operation and bytes.
+        chosen: The algorithm with the least simulated time.
+        best: The algorithm with the least measured time.
+        cost: Measured time of `chosen` over that of `best`, minus 1.
+        algorithms: Number of algorithms of the cell.
+    """
+
+    cell: tuple[str, ...]
+    chosen: str
+    best: str
+    cost: float
+    algorithms: int
+
+
+def choices(found: Iterable[Predicted], column: str) -> list[Choice]:
+    """Returns the choice in each cell of at least three algorithms."""
+    cells: dict[tuple[str, ...], dict[str, list[Predicted]]] = defaultdict(lambda: defaultdict(list))
+    for each in found:
+        if each.time is not None and column in each.point.times:
+            cells[each.point.cell][each.point.algorithm].append(each)
+    chosen = []
+    for cell, by_name in cells.items():
+        if len(by_name) < LEAST_ALGORITHMS:
+            continue
+        simulated = {name: min(own.time or 0.0 for own in held) for name, held in by_name.items()}
+        measured = {name: min(own.point.times[column] for own in held) for name, held in by_name.items()}
+        named, best = min(simulated, key=lambda own: simulated[own]), min(measured, key=lambda own: measured[own])
+        chosen.append(Choice(cell, named, best, measured[named] / measured[best] - 1.0, len(by_name)))
+    return chosen
+
+
+def _spearman(one: Sequence[float], other: Sequence[float]) -> float:
+    from scipy.stats import spearmanr
+
+    if len(set(one)) < 2 or len(set(other)) < 2:
+        return math.nan
+    return float(spearmanr(one, other).statistic)

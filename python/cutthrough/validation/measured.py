@@ -1,0 +1,83 @@
+"""Measured points of collective operations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["OF_PARTS", "Measured", "part_of"]
+
+#: Operations whose size in an experiment is that of one rank's part.
+OF_PARTS = frozenset({"gather", "scatter", "allgather", "alltoall"})
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measured point: one operation of one size, by one algorithm, on one set of hosts.
+
+    Attributes:
+        machine: The machine's name.
+        run: The run, which names its hosts.
+        test: The test within the run.
+        nodes: Nodes, or the shape of a torus: `32`, `8x8x8`.
+        ranks: Number of ranks.
+        operation: The operation, as an experiment names it.
+        library: The MPI library and its version.
+        algorithm: The algorithm, as the table names it.
+        bytes: Bytes of the message, as the table counts them.
+        size: Bytes of the buffer or of one rank's part, as `workload.benchmark.sizes` counts them.
+        times: Measured times in nanoseconds, by the name of their column without the unit: `p10`, `median`.
+        line: The point's line in its file, from 1.
+    """
+
+    machine: str
+    run: str
+    test: str
+    nodes: str
+    ranks: int
+    operation: str
+    library: str
+    algorithm: str
+    bytes: int
+    size: int
+    times: dict[str, float]
+    line: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the nodes: one number, or the extents of a torus."""
+        return tuple(int(extent) for extent in self.nodes.split("x"))
+
+    @property
+    def per_node(self) -> int:
+        """Ranks on a node, rounded up."""
+        return -(-self.ranks // math.prod(self.shape))
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What distinguishes the point from all others of its table."""
+        return (
+            self.machine, self.run, self.test, self.nodes, str(self.ranks), self.operation, self.library,
+            self.algorithm, str(self.bytes),
+        )  # fmt: skip
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        """What algorithms are compared in: one operation of one size on one set of hosts."""
+        return (self.machine, self.run, self.nodes, str(self.ranks), self.operation, str(self.bytes))
+
+
+def part_of(operation: str, total: int, ranks: int, element: int) -> int:
+    """Returns the size of an operation in an experiment, of a table that counts the whole message.
+
+    Args:
+        operation: The operation.
+        total: Bytes of the whole message. Of an all-to-all it is what a rank sends in all.
+        ranks: Number of ranks, each of which has an equal number of elements.
+        element: Bytes of an element.
+    """
+    if operation in OF_PARTS:
+        return total // element // ranks * element
+    if operation == "reduce-scatter":
+        return total // element // ranks * element * ranks
+    return total

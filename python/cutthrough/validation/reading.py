@@ -1,0 +1,209 @@
+"""Files of measured points: CSV with named columns, and text that the OSU benchmarks, IMB and nccl-tests print."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutthrough.arguments.faults import nearest, refuse
+from cutthrough.validation.measured import Measured, part_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cutthrough.errors import ExperimentError
+
+__all__ = ["OPERATIONS", "read"]
+
+#: Operations by the names of tables.
+OPERATIONS = {
+    "allreduce": "allreduce",
+    "allgather": "allgather",
+    "alltoall": "alltoall",
+    "reduce-scatter": "reduce-scatter",
+    "reducescatter": "reduce-scatter",
+    "bcast": "broadcast",
+    "broadcast": "broadcast",
+    "reduce": "reduce",
+    "gather": "gather",
+    "scatter": "scatter",
+    "barrier": "barrier",
+}
+#: Columns that a CSV needs, and those of times, of which it needs one.
+NEEDED = ("ranks", "collective", "algorithm", "bytes")
+TIMES = ("min_ns", "p10_ns", "median_ns", "p90_ns", "mean_ns", "max_ns")
+#: Columns that a CSV may have. All others are left out, and named.
+OTHERS = {"machine": "", "run": "", "test": "0", "nodes": "", "library": "", "iterations": "", "notes": ""}
+#: Limits of what is read: bytes of a file, ranks, bytes of a message.
+MOST_BYTES, MOST_RANKS, LARGEST = 1 << 26, 1 << 20, 1 << 40
+#: Bytes of an element of the operations in CSV tables.
+ELEMENT = 4
+#: The title of a benchmark of OSU, and of IMB.
+OSU_TITLE = re.compile(r"#\s*OSU MPI(?:-\w+)? (?P<name>[\w -]+?)(?: Personalized Exchange)? Latency Test", re.I)
+IMB_TITLE = re.compile(r"#\s*Benchmarking\s+(?P<name>\w+)")
+#: Columns of printed tables by the quantity that they have. OSU and IMB print microseconds.
+PRINTED = {
+    "avglatency(us)": "mean",
+    "minlatency(us)": "min",
+    "maxlatency(us)": "max",
+    "t_min[usec]": "min",
+    "t_max[usec]": "max",
+    "t_avg[usec]": "mean",
+}
+
+
+@dataclass
+class Source:
+    """A file, its lines, and notes on what is left out of it."""
+
+    path: Path
+    lines: Sequence[str]
+    notes: list[str] = field(default_factory=list)
+
+    def wrong(self, line: int, message: str, help: str | None = None) -> ExperimentError:
+        """Returns the error of a line."""
+        return refuse(str(self.path), f"line {line}: {message}", help=help, file=str(self.path))
+
+    def whole(self, line: int, text: str, what: str, bounds: tuple[int, int]) -> int:
+        """Returns a whole number within bounds."""
+        least, most = bounds
+        if not re.fullmatch(r"\d{1,15}", text) or not least <= int(text) <= most:
+            raise self.wrong(line, f"{what} = {text[:40]} is out of range: {least} to {most} are allowed")
+        return int(text)
+
+    def time(self, line: int, text: str, factor: float) -> float:
+        """Returns a time in nanoseconds."""
+        try:
+            found = float(text) * factor
+        except ValueError:
+            found = 0.0
+        if not 0.0 < found < 1e18:
+            raise self.wrong(line, f"`{text[:40]}` is no measured time: more than 0 is allowed")
+        return found
+
+    def operation(self, line: int, text: str) -> str:
+        """Returns the experiment's name of an operation."""
+        name = text.strip().lower().replace("_", "-")
+        if name not in OPERATIONS:
+            raise self.wrong(line, f"there is no operation `{text[:40]}`", nearest(name, OPERATIONS))
+        return OPERATIONS[name]
+
+
+def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tuple[list[Measured], list[str]]:
+    """Reads the points of a file, and notes on what was left out.
+
+    Args:
+        path: CSV with names of columns, or text of the OSU benchmarks or of IMB.
+        machine: The machine of a file that does not name it.
+        ranks: Number of ranks of a file that does not say it. The OSU benchmarks do not print it.
+
+    Raises:
+        ExperimentError: The file cannot be read; the message names the line.
+    """
+    path = Path(path)
+    source = Source(path, _lines(path))
+    printed = any(OSU_TITLE.match(line) or IMB_TITLE.match(line) for line in source.lines)
+    points = list(_printed(source, machine, ranks) if printed else _csv(source, machine))
+    if not points:
+        raise refuse(str(path), "there is no measured point in it", file=str(path))
+    return points, source.notes
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise refuse(str(path), "it is larger than 64 MiB, and no table", file=str(path))
+        return content.decode("utf-8-sig").splitlines()
+    except OSError as error:
+        raise refuse(str(path), f"it cannot be read: {error.strerror or error}", file=str(path)) from None
+    except UnicodeDecodeError:
+        raise refuse(str(path), "it is no text", file=str(path)) from None
+
+
+def _csv(source: Source, machine: str) -> Iterator[Measured]:
+    reader = csv.reader(source.lines)
+    head = [name.strip() for name in next(reader, [])]
+    if twice := next((name for name in head if head.count(name) > 1), None):
+        raise source.wrong(1, f"there are two columns `{twice[:40]}`")
+    for name in NEEDED:
+        if name not in head:
+            raise source.wrong(1, f"there is no column `{name}`", nearest(name, head))
+    times = [name for name in TIMES if name in head]
+    if not times:
+        raise source.wrong(1, f"there is no column of times: one of {', '.join(TIMES)} is needed")
+    if others := sorted({*head} - {*NEEDED, *OTHERS, *TIMES}):
+        source.notes.append(f"columns that are left out: {', '.join(f'`{name[:40]}`' for name in others)}")
+    for cells in reader:
+        if not any(cells):
+            continue
+        if len(cells) != len(head):
+            raise source.wrong(reader.line_num, f"{len(cells)} columns, and {len(head)} names of columns")
+        row = {**OTHERS, **dict(zip(head, map(str.strip, cells), strict=True))}
+        row["machine"] = row["machine"] or machine
+        yield _point(source, reader.line_num, row, {name: row[name] for name in times})
+
+
+def _point(source: Source, line: int, row: Mapping[str, str], times: Mapping[str, str]) -> Measured:
+    ranks = source.whole(line, row["ranks"], "ranks", (1, MOST_RANKS))
+    nodes = row["nodes"] or str(ranks)
+    if not re.fullmatch(r"[1-9]\d{0,6}(x[1-9]\d{0,6}){0,5}", nodes):
+        raise source.wrong(line, f"`{nodes[:40]}` is no number of nodes and no shape such as 8x8x8")
+    operation = source.operation(line, row["collective"])
+    total = source.whole(line, row["bytes"], "bytes", (0, LARGEST))
+    return Measured(
+        row["machine"],
+        row["run"],
+        row["test"],
+        nodes,
+        ranks,
+        operation,
+        row["library"],
+        row["algorithm"],
+        total,
+        part_of(operation, total, ranks, ELEMENT),
+        {name.removesuffix("_ns"): source.time(line, text, 1.0) for name, text in times.items()},
+        line,
+    )
+
+
+def _printed(source: Source, machine: str, ranks: int | None) -> Iterator[Measured]:
+    operation, names, beside = "", list[str](), 0
+    for number, line in enumerate(map(str.strip, source.lines), 1):
+        words = line.split()
+        if title := OSU_TITLE.match(line) or IMB_TITLE.match(line):
+            operation, names = source.operation(number, re.sub(r"[ -]+", "-", title["name"])), []
+        elif found := re.match(r"# *#processes = *(\d+)", line):
+            ranks = source.whole(number, found[1], "processes", (1, MOST_RANKS))
+        elif heading := _heading(line):
+            names = heading
+        elif words and operation and names and re.fullmatch(r"[\d.]+", words[0]):
+            yield _row(source, number, words, (operation, names, machine, ranks))
+        elif words and not line.startswith("#"):
+            beside += 1
+    if beside:
+        source.notes.append(f"{beside} lines that are no rows are left out")
+
+
+def _heading(line: str) -> list[str]:
+    """Returns the names of columns if a line is a heading."""
+    joined = re.sub(r"\b(avg|min|max)\s+(?=lat)", r"\1", line.lower())
+    names = [word.lstrip("#") for word in re.sub(r"\s+(?=\()", "", joined).split()]
+    names = [name for name in names if name]
+    return names if any(name in PRINTED for name in names) else []
+
+
+def _row(source: Source, line: int, words: list[str], of: tuple[str, list[str], str, int | None]) -> Measured:
+    operation, names, machine, ranks = of
+    if ranks is None:
+        raise source.wrong(line, "the text does not say how many ranks there were", "`--ranks N` says it")
+    if len(words) != len(names):
+        raise source.wrong(line, f"{len(words)} columns, where the heading has {len(names)}")
+    cells = dict(zip(names, words, strict=True))
+    size = source.whole(line, cells.get("size", cells.get("bytes", "0")), "size", (0, LARGEST))
+    times = {PRINTED[name]: source.time(line, cells[name], 1e3) for name in names if name in PRINTED}
+    return Measured(machine, "", "0", str(ranks), ranks, operation, "", "default", size, size, times, line)

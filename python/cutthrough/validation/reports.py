@@ -1,0 +1,158 @@
+"""Reports of a validation: tables for the terminal, CSV, and one HTML page."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import cutthrough.files.atomic as atomic
+from cutthrough.display.tables import Column, Fitted
+from cutthrough.validation.judged import GROUPS, choices, errors, of_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from cutthrough.validation.judged import Errors
+    from cutthrough.validation.simulating import Predicted
+
+__all__ = ["groups_table", "page", "points_csv", "summary", "to_dict"]
+
+#: Costs of a choice below which it counts as right.
+RIGHT = 0.10
+#: Columns of the CSV of points.
+POINT = ("machine", "run", "test", "nodes", "ranks", "operation", "library", "algorithm", "bytes")
+
+
+def summary(found: Sequence[Predicted], column: str) -> list[str]:
+    """Returns the sentences above the tables: what was simulated and how far off it is."""
+    ran = [each for each in found if each.time is not None]
+    lines = [f"{len(ran)} of {len(found)} points simulated, compared with {column}"]
+    if all_errors := errors(found, column):
+        lines.append(
+            f"error: median {all_errors.median:.1%}, 90th percentile {all_errors.p90:.1%}, worst {all_errors.worst:.0%}"
+        )
+    if chosen := choices(found, column):
+        right = sum(own.cost <= RIGHT for own in chosen)
+        lines.append(
+            f"fastest algorithm: within {RIGHT:.0%} of the best measured one in {right / len(chosen):.0%} of "
+            f"{len(chosen)} cells of three algorithms or more"
+        )
+    reasons = list(dict.fromkeys(each.reason for each in found if each.time is None and each.reason))
+    lines += [
+        f"not simulated: {sum(each.reason == reason for each in found)} points: {reason}" for reason in reasons[:8]
+    ]
+    return lines
+
+
+def groups_table(found: Sequence[Predicted], column: str, names: Sequence[str]) -> Fitted:
+    """Returns a table of the errors of groups."""
+    held = of_groups(found, column, names)
+    keys = [Column(name, [key[place] for key, _ in held], is_text=True) for place, name in enumerate(names)]
+
+    def cells(of: str) -> list[str]:
+        return [f"{getattr(own, of):.1%}" for _, own in held]
+
+    return Fitted(
+        [
+            *keys,
+            Column("points", [str(own.count) for _, own in held]),
+            Column("median", cells("median")),
+            Column("p90", cells("p90")),
+            Column("worst", [f"{own.worst:.0%}" for _, own in held], rank=2),
+            Column("bias", [f"{own.bias:+.1%}" for _, own in held], rank=1),
+            Column("rank corr.", [f"{own.rank_correlation:.3f}" for _, own in held], rank=3),
+        ]
+    )
+
+
+def points_csv(found: Sequence[Predicted]) -> str:
+    """Returns all points with their measured and simulated times, as CSV."""
+    times = list(dict.fromkeys(name for each in found for name in each.point.times))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*POINT, *(f"{name}_ns" for name in times), "simulated_ns", "guessed", "reason"])
+    for each in found:
+        measured = [f"{each.point.times[name]:.0f}" if name in each.point.times else "" for name in times]
+        simulated = "" if each.time is None else f"{each.time:.3f}"
+        own = [getattr(each.point, name) for name in POINT]
+        writer.writerow([*own, *measured, simulated, int(each.guessed), each.reason])
+    return text.getvalue()
+
+
+def to_dict(found: Sequence[Predicted], column: str) -> dict[str, Any]:
+    """Returns the errors as `--json` prints them."""
+    whole = errors(found, column)
+    return {
+        "column": column,
+        "points": [
+            {**{name: getattr(each.point, name) for name in POINT}, "measured_ns": each.point.times.get(column),
+             "simulated_ns": each.time, "guessed": each.guessed, "reason": each.reason}
+            for each in found
+        ],
+        "errors": asdict(whole) if whole else None,
+        "groups": {
+            name: [{"group": key[0], **asdict(own)} for key, own in of_groups(found, column, [name])]
+            for name in GROUPS
+        },
+        "choices": [asdict(own) for own in choices(found, column)],
+    }  # fmt: skip
+
+
+def page(found: Sequence[Predicted], column: str, constants: Mapping[str, Mapping[str, str]], path: Path) -> None:
+    """Writes one HTML page with the errors, the constants and the pictures, which are in it."""
+    parts = [f"<p>{html.escape(line)}</p>" for line in summary(found, column)]
+    for names in (["machine"], ["machine", "operation"], ["machine", "nodes"], ["machine", "size"], ["algorithm"]):
+        parts.append(f"<h2>By {html.escape(' and '.join(names))}</h2>")
+        parts.append(_html(of_groups(found, column, names), names))
+    for machine, values in constants.items():
+        rows = "".join(f"<tr><td>{html.escape(key)}<td>{html.escape(value)}" for key, value in values.items())
+        parts.append(f"<h2>Fitted constants of {html.escape(machine)}</h2><table>{rows}</table>")
+    parts += _pictures(found, column)
+    atomic.write_alone(path, f"<!doctype html><meta charset=utf-8><title>Validation</title>{STYLE}{''.join(parts)}\n")
+
+
+STYLE = (
+    "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse}td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid #ddd}"
+    "td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto}</style>"
+)
+
+
+def _html(held: Sequence[tuple[tuple[str, ...], Errors]], names: Sequence[str]) -> str:
+    head = "".join(
+        f"<th>{html.escape(name)}" for name in (*names, "points", "median", "90th percentile", "worst", "bias")
+    )
+    rows = [
+        "".join(f"<td>{html.escape(part)}" for part in key)
+        + f"<td>{own.count}<td>{own.median:.1%}<td>{own.p90:.1%}<td>{own.worst:.0%}<td>{own.bias:+.1%}"
+        for key, own in held
+    ]
+    return f"<table><tr>{head}{''.join(f'<tr>{row}' for row in rows)}</table>"
+
+
+def _pictures(found: Sequence[Predicted], column: str) -> list[str]:
+    """Returns the pictures of all machines and operations as SVG."""
+    import cutthrough.validation.pictures as pictures
+    from cutthrough.plots.theme import looks
+
+    parts = []
+    with looks():
+        for machine in dict.fromkeys(each.point.machine for each in found):
+            own = [each for each in found if each.point.machine == machine and each.time is not None]
+            if not own:
+                continue
+            parts.append(f"<h2>{html.escape(machine or 'All points')}</h2>{_svg(pictures.overview(own, column))}")
+            for operation in dict.fromkeys(each.point.operation for each in own):
+                held = [each for each in own if each.point.operation == operation]
+                parts.append(f"<h3>{html.escape(operation)}</h3>{_svg(pictures.operation(held, column))}")
+    return parts
+
+
+def _svg(figure: Any) -> str:
+    text = io.StringIO()
+    figure.savefig(text, format="svg")
+    return text.getvalue().partition("<svg")[1] + text.getvalue().partition("<svg")[2]

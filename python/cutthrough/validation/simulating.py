@@ -1,0 +1,244 @@
+"""Simulations of measured points: a barrier, the operation, and the time of the slowest rank."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import cutthrough._core as _core
+import cutthrough.files.kept as files
+import cutthrough.runs.sweeps as sweeps
+from cutthrough.arguments.faults import refuse
+from cutthrough.calibrate.parts import bits_per_second
+from cutthrough.errors import ExperimentError
+from cutthrough.experiment.objects import built
+from cutthrough.validation.setups import call_of, merged, packet_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from cutthrough.channels import Outcome
+    from cutthrough.validation.measured import Measured
+    from cutthrough.validation.setups import Setup
+
+__all__ = ["Kept", "Predicted", "Running", "document", "predict"]
+
+#: The workload of a point: one operation of each size behind a barrier, without warm-up.
+WORKLOAD = {"kind": "benchmark"}
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A measured point, and the simulated time.
+
+    Attributes:
+        point: The point.
+        time: Simulated time of the slowest rank, in nanoseconds. None if the point was not simulated.
+        reason: Why it was not simulated.
+        guessed: Whether its algorithm stands for one without a public definition.
+    """
+
+    point: Measured
+    time: float | None
+    reason: str = ""
+    guessed: bool = False
+
+    def error(self, column: str) -> float:
+        """Returns the relative error to a measured column: positive if the simulation is slower."""
+        return (self.time or math.nan) / self.point.times[column] - 1.0
+
+
+@dataclass
+class Kept:
+    """Finished simulations of earlier runs, by a digest of their experiment and of the program's version.
+
+    Attributes:
+        path: The file, which has a line for each. None: nothing is kept.
+        times: The times, in nanoseconds.
+    """
+
+    path: Path | None = None
+    times: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, path: Path | None) -> Kept:
+        """Reads the file of an earlier run, if there is one. A last line without an end was cut off."""
+        times = {}
+        if path is not None and path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+                name, _, time = line.partition(" ")
+                if time.endswith("\n"):
+                    times[name] = float(time)
+        return cls(path, times)
+
+    @staticmethod
+    def name(text: str) -> str:
+        """Returns the digest of an experiment."""
+        return hashlib.sha256(f"{_core.__version__} {text}".encode()).hexdigest()
+
+    def add(self, name: str, time: float) -> None:
+        """Keeps a finished simulation."""
+        self.times[name] = time
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(f"{name} {time!r}\n")
+
+
+@dataclass(frozen=True)
+class Running:
+    """How simulations run.
+
+    Attributes:
+        hosts: Lists of hosts by run and number of ranks. Runs without one are on the first nodes.
+        effort: The share of the machine to use.
+        watcher: Notified of the progress.
+        kept: Finished simulations, to which new ones are added.
+    """
+
+    hosts: Mapping[tuple[str, int], Path] = field(default_factory=dict)
+    effort: sweeps.Effort = field(default_factory=sweeps.Effort)
+    watcher: sweeps.Watcher | None = None
+    kept: Kept = field(default_factory=Kept)
+
+
+def document(point: Measured, setup: Setup, hosts: Path | None, changes: Mapping[str, Any]) -> dict[str, Any] | str:
+    """Returns the experiment of a point, or the reason why there is none.
+
+    Args:
+        point: The point.
+        setup: The machine.
+        hosts: The list of the hosts of the point's run. Default: the first nodes.
+        changes: Sections that replace those of the machine.
+    """
+    call = call_of(point)
+    if call is None:
+        return f"no algorithm stands for `{point.algorithm}`"
+    if point.size == 0 and point.operation != "barrier":
+        return "its ranks have no elements"
+    benchmark: dict[str, Any] = {"kind": "collective", "operation": point.operation, "algorithm": call.algorithm}
+    if point.operation != "barrier":
+        benchmark["sizes"] = [f"{point.size} B"]
+    benchmark |= {"repetitions": 1, "warm_up": 0, **call.keys}
+    whole = merged(setup.of(point), changes)
+    whole.pop("skew", None)
+    if call.ports > 1:
+        whole = _over_ports(whole, call.ports)
+    benchmark = merged(benchmark, whole.pop("benchmark", {}))
+    if point.operation not in {"reduce", "allreduce", "reduce-scatter"}:
+        benchmark.pop("reduction_time", None)
+    workload = {**WORKLOAD, "packet_size": f"{packet_of(point.size)} B", "benchmark": benchmark}
+    return {**whole, "workload": workload, "placement": _placement(point, hosts)}
+
+
+def _over_ports(whole: dict[str, Any], ports: int) -> dict[str, Any]:
+    """Returns an experiment for an algorithm that divides its data over several ports of a node.
+
+    Each part takes another of the links between two nodes, so that links and interface are as many times as fast.
+    """
+    link, bus = whole["link"]["bandwidth"], whole["nic"]["bus"]["bandwidth"]
+    times = {key: f"{bits_per_second(text) * ports:.0f} b/s" for key, text in (("link", link), ("bus", bus))}
+    return merged(whole, {"link": {"bandwidth": times["link"]}, "nic": {"bus": {"bandwidth": times["bus"]}}})
+
+
+def _placement(point: Measured, hosts: Path | None) -> dict[str, Any]:
+    """Returns the placement of the ranks: on the hosts of a list, or on the first nodes."""
+    if hosts is None:
+        nodes = "".join(f"{rank // point.per_node}\n" for rank in range(point.ranks))
+        return {"strategy": "file", "path": str(_kept(nodes, "nodes"))}
+    listed = hosts if hosts.suffix != ".csv" else _plain(hosts)
+    return {"strategy": "hosts", "path": str(listed), "processes_per_node": 1}
+
+
+#: The column of hosts in lists with columns.
+ALLOCATION = "allocation"
+
+
+def _plain(path: Path) -> Path:
+    """Writes the hosts of a list with columns as lines, and returns the file."""
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines(), skipinitialspace=True))
+    hosts = [(row.get(ALLOCATION) or "").strip() for row in rows]
+    if not all(hosts) or not hosts:
+        raise refuse("--hosts", f"{path} has no column `{ALLOCATION}` with a host in each line", file=str(path))
+    return _kept("".join(f"{host}\n" for host in hosts), "hosts")
+
+
+def _kept(text: str, kind: str) -> Path:
+    """Writes a text into a file that has its name from its content, and returns the file."""
+    return files.keep(text.encode(), kind, ".txt", "placement.path")
+
+
+def predict(
+    points: Sequence[Measured],
+    setup: Setup,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    running: Running | None = None,
+) -> list[Predicted]:
+    """Simulates points, each different experiment once.
+
+    Args:
+        points: The points.
+        setup: The machine of all of them.
+        changes: Sections that replace those of the machine.
+        running: How the simulations run.
+
+    Raises:
+        Stopped: Ctrl-C was pressed.
+    """
+    running = running or Running()
+    kept = running.kept
+    jobs: dict[str, sweeps.Job] = {}
+    names: list[str] = []
+    reasons: dict[int, str] = {}
+    for number, point in enumerate(points):
+        made = document(point, setup, running.hosts.get((point.run, point.ranks)), changes or {})
+        name = made if isinstance(made, str) else Kept.name(json.dumps(made, sort_keys=True))
+        names.append(name)
+        if isinstance(made, str):
+            reasons[number] = made
+        elif name not in jobs and name not in kept.times:
+            try:
+                jobs[name] = _Alone(built(None, None, **made), len(jobs))
+            except ExperimentError as error:
+                reasons[number] = str(error.message)
+    order = [*jobs]
+
+    def keep(outcome: Outcome) -> None:
+        kept.add(order[outcome.index], float(outcome.point["benchmark_rows"][0]["time_max_ns"]))
+
+    sweeps.run_jobs([*jobs.values()], running.effort, running.watcher, keep)
+    return [
+        Predicted(
+            point,
+            kept.times[name] + _skew(merged(setup.of(point), changes or {})) if name in kept.times else None,
+            reasons.get(number, ""),
+            bool((call := call_of(point)) and call.guessed),
+        )
+        for number, (point, name) in enumerate(zip(points, names, strict=True))
+    ]
+
+
+def _skew(whole: Mapping[str, Any]) -> float:
+    """Returns the time between the first and the last rank that leaves a barrier, in nanoseconds.
+
+    Simulated ranks leave it nearly together. On a machine, the time of the slowest rank contains its wait for those
+    that have left later.
+    """
+    return float(_core.picoseconds(whole.get("skew", "0 ps"))) * 1e-3
+
+
+class _Alone(sweeps.Job):
+    """The only point of an experiment, with a number among several experiments."""
+
+    def __init__(self, experiment: _core.Experiment, place: int) -> None:
+        super().__init__(experiment, place, {})
+
+    def run(self, threads: int, progress: _core.Progress) -> Outcome:
+        """Runs the point in this thread."""
+        outcome = sweeps.Job(self.experiment, 0, {}).run(threads, progress)
+        return replace(outcome, index=self.index)

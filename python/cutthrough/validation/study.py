@@ -1,0 +1,174 @@
+"""A validation as a whole: the points to fit to, the machines of tables, their hosts, and all predictions."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cutthrough.arguments.faults import nearest, refuse
+from cutthrough.runs.sweeps import Effort
+from cutthrough.validation.fitting import Constants, fit
+from cutthrough.validation.setups import call_of, known, setup_of
+from cutthrough.validation.simulating import Kept, Predicted, Running, predict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cutthrough.runs.sweeps import Watcher
+    from cutthrough.validation.measured import Measured
+    from cutthrough.validation.setups import Setup
+
+__all__ = ["COLUMNS", "Request", "chosen_column", "limited", "study"]
+
+#: Measured columns, the most robust first.
+COLUMNS = ("p10", "median", "mean", "max", "min", "p90")
+#: The largest share of points to which constants are fitted.
+MOST_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is predicted.
+
+    Attributes:
+        machine: The machine of all points: a name, or an experiment file. None: the points name it.
+        hosts: A list of hosts, or a folder of `MACHINE__RUN.csv` or `MACHINE__RUN__alloc_RANKS.csv`.
+        column: The measured column.
+        fit: A share such as `5%`, or a CSV with the keys of points. None: nothing is fitted.
+        effort: The share of the machine to use.
+        kept: A file that keeps finished predictions.
+    """
+
+    machine: str | None
+    hosts: Path | None
+    column: str
+    fit: str | None = None
+    effort: Effort = field(default_factory=Effort)
+    kept: Path | None = None
+
+
+def chosen_column(points: Sequence[Measured], named: str | None) -> str:
+    """Returns the column to compare with: the named one, or the most robust one that all points have.
+
+    Raises:
+        ExperimentError: Some point lacks the column.
+    """
+    shared = set.intersection(*({*point.times} for point in points))
+    if named is None:
+        return next((name for name in COLUMNS if name in shared), sorted(shared)[0])
+    if named not in shared:
+        raise refuse("--column", f"not all points have `{named}`", allowed=sorted(shared), help=nearest(named, shared))
+    return named
+
+
+def limited(points: Sequence[Measured], count: int | None) -> list[Measured]:
+    """Returns at most `count` points, spread evenly over the tables."""
+    if count is None or count >= len(points):
+        return list(points)
+    return [points[int((place + 0.5) * len(points) / count)] for place in range(count)]
+
+
+def study(
+    points: Sequence[Measured],
+    request: Request,
+    watcher: Watcher | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> tuple[list[Predicted], dict[str, Constants]]:
+    """Fits constants if asked to, and predicts all other points.
+
+    Returns:
+        The predictions in the order of the points, without those that were fitted to, and the fitted constants by
+        machine and variant.
+
+    Raises:
+        ExperimentError: There is no such machine, or a list of hosts does not fit.
+        Stopped: Ctrl-C was pressed.
+    """
+    groups: dict[tuple[str, tuple[int, ...]], list[Measured]] = defaultdict(list)
+    setups: dict[str, Setup] = {}
+    for point in points:
+        name = request.machine or point.machine
+        if not name:
+            raise refuse("--machine", "the table does not name its machine", allowed=known())
+        setup = setups.setdefault(name, setup_of(name))
+        groups[name, _variant(setup, point)].append(point)
+    fitted = _to_fit(points, request.fit)
+    kept = Kept.of(request.kept)
+    constants: dict[str, Constants] = {}
+    found: dict[tuple[str, ...], Predicted] = {}
+    fits: dict[tuple[str, tuple[int, ...]], Mapping[str, Any]] = {}
+    for (name, variant), own in sorted(groups.items(), key=lambda each: (each[0][0], len(each[0][1]), each[0][1])):
+        setup = setups[name]
+        hosts = {(point.run, point.ranks): path for point in own if (path := _hosts(request.hosts, name, point))}
+        quiet = Running(hosts, request.effort, None, kept)
+        # A variant starts from the constants of the machine without it.
+        begin = next((made for made in (fits.get((name, key)) for key in (variant, variant[:-1], ())) if made), {})
+        changes: Mapping[str, Any] = begin
+        held = [point for point in own if point.key in fitted]
+        if held:
+            if tell is not None:
+                tell(f"fitting {name} to {len(held)} points")
+            made = fit(
+                held,
+                setup,
+                begin,
+                column=request.column,
+                running=quiet,
+                watcher=tell,
+            )
+            constants[name + "".join(f" {place}" for place in variant)] = made
+            changes = fits[name, variant] = made.changes
+        rest = [point for point in own if point.key not in fitted]
+        ran = predict(rest, setup, changes=changes, running=replace(quiet, watcher=watcher))
+        found.update({each.point.key: each for each in ran})
+    return [found[point.key] for point in points if point.key in found], constants
+
+
+def _variant(setup: Setup, point: Measured) -> tuple[int, ...]:
+    """Returns the numbers of the variants of a machine that a point has."""
+    return tuple(place for place, variant in enumerate(setup.variants) if variant.fits(point))
+
+
+def _to_fit(points: Sequence[Measured], text: str | None) -> set[tuple[str, ...]]:
+    """Returns the keys of the points to fit to: those of a file, or a share, spread evenly over those that can be."""
+    if text is None:
+        return set()
+    if not text.endswith("%"):
+        return _listed(Path(text))
+    try:
+        share = float(text.removesuffix("%")) / 100.0
+    except ValueError:
+        share = 0.0
+    if not 0.0 < share <= MOST_SHARE:
+        raise refuse("--fit", f"`{text}` is not allowed; a share is above 0% and at most 50%, such as `5%`")
+    least = min(point.ranks for point in points)
+    small = [point for point in points if point.per_node == 1 and point.size and point.ranks <= max(8, least)]
+    able = [point for point in small if (call := call_of(point)) is not None and not call.guessed]
+    able.sort(key=lambda own: (own.machine, own.operation, own.bytes, own.algorithm, own.run, own.test))
+    return {point.key for point in limited(able, max(1, int(share * len(points))))}
+
+
+def _listed(path: Path) -> set[tuple[str, ...]]:
+    from cutthrough.validation.reading import OPERATIONS
+
+    names = ("machine", "run", "test", "nodes", "ranks", "collective", "library", "algorithm", "bytes")
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise refuse("--fit", f"{path} cannot be read: {error}", file=str(path)) from None
+    for line, row in enumerate(rows, 2):
+        if any(row.get(name) is None for name in names) or row["collective"] not in OPERATIONS:
+            raise refuse("--fit", f"line {line}: it has not all of {', '.join(names)}", file=str(path))
+    return {tuple(OPERATIONS[row[name]] if name == "collective" else row[name] for name in names) for row in rows}
+
+
+def _hosts(given: Path | None, machine: str, point: Measured) -> Path | None:
+    """Returns the list of a point's hosts."""
+    if given is None or not given.is_dir():
+        return given
+    names = (f"{machine}__{point.run}__alloc_{point.ranks}.csv", f"{machine}__{point.run}.csv")
+    return next((given / name for name in names if (given / name).is_file()), None)

@@ -1,0 +1,173 @@
+"""Measured collective operations beside simulated ones."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import pytest
+from cutthrough.cli import app
+from cutthrough.validation import choices, errors, fit, predict, read, setup_of
+from cutthrough.validation.measured import Measured, part_of
+from cutthrough.validation.setups import call_of
+from cutthrough.validation.simulating import Predicted, Running
+from typer.testing import CliRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: A machine with a closed form: an idle delay network of equal links, and overheads that are latency.
+MACHINE = """
+[topology]
+kind = "flat"
+nodes = 16
+[link]
+bandwidth = "80 Gb/s"
+delay = "1 us"
+[nic]
+kind = "loggp"
+send_overhead = "500 ns"
+receive_overhead = "500 ns"
+gap = "100 ns"
+gap_per_byte = "100 ps"
+"""
+HEAD = "machine,run,test,nodes,ranks,collective,library,algorithm,bytes,p10_ns,median_ns"
+
+
+def table(tmp_path: Path, *rows: str) -> Path:
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join([HEAD, *rows]) + "\n")
+    return path
+
+
+def machine(tmp_path: Path) -> str:
+    path = tmp_path / "machine.toml"
+    path.write_text(MACHINE)
+    return str(path)
+
+
+def point(operation: str, algorithm: str, size: int, time: float, **keys: Any) -> Measured:
+    own = {"machine": "m", "run": "r", "test": "0", "nodes": "8", "ranks": 8, "library": "OMPI", **keys}
+    return Measured(operation=operation, algorithm=algorithm, bytes=size, size=size, times={"p10": time}, line=2, **own)
+
+
+def test_sizes_are_those_of_the_operation() -> None:
+    """Catches a part that is taken for the whole message, and elements that do not divide among the ranks."""
+    assert [part_of(own, 1000, 8, 4) for own in ("allreduce", "broadcast", "reduce")] == [1000] * 3
+    # 250 elements: 31 for each of 8 ranks.
+    assert [part_of(own, 1000, 8, 4) for own in ("allgather", "gather", "scatter", "alltoall")] == [124] * 4
+    assert part_of("reduce-scatter", 1000, 8, 4) == 992
+    assert part_of("allgather", 16, 8, 4) == 0
+
+
+def test_a_point_is_simulated_as_the_benchmark_is(tmp_path: Path) -> None:
+    """Catches another algorithm, size or number of ranks than the table names, and a time of another rank."""
+    path = table(tmp_path, "m,r,0,8,8,allreduce,OMPI,recursive_doubling_ompi,4096,50000,60000")
+    points, notes = read(path)
+    (found,) = predict(points, setup_of(machine(tmp_path)))
+    alone = ct.run(
+        machine(tmp_path),
+        workload={
+            "kind": "benchmark",
+            "packet_size": "4096 B",
+            "benchmark": {
+                "kind": "collective", "operation": "allreduce", "algorithm": "recursive-doubling", "sizes": ["4096 B"],
+                "repetitions": 1, "warm_up": 0,
+            },
+        },
+        placement={"strategy": "contiguous", "processes_per_node": 1, "node_count": 8},
+    )  # fmt: skip
+    assert notes == []
+    assert found.time == alone.points[0]["benchmark_rows"][0]["time_max_ns"]
+    # Three rounds of overheads, of the delay and of the bytes at the rate of the gap.
+    assert found.time == pytest.approx(3 * (1000 + 1000 + 409.6), rel=0.05)
+
+
+def test_errors_and_choices_are_those_of_the_definitions() -> None:
+    """Catches a sign that is lost, a percentile of signed errors, and a choice that is judged by simulated times."""
+    simulated = {"a": 110.0, "b": 90.0, "c": 150.0}
+    measured = {"a": 100.0, "b": 120.0, "c": 100.0}
+    found = [Predicted(point("allreduce", name, 64, measured[name]), simulated[name]) for name in simulated]
+    whole = errors(found, "p10")
+    assert whole is not None
+    assert whole.count == 3
+    assert whole.worst == pytest.approx(0.5)
+    assert whole.median == pytest.approx(0.25)
+    assert whole.bias == pytest.approx(0.10)
+    (choice,) = choices(found, "p10")
+    assert (choice.chosen, choice.best, choice.algorithms) == ("b", "a", 3)
+    assert choice.cost == pytest.approx(0.2)
+    assert choices(found[:2], "p10") == []
+    assert errors([Predicted(found[0].point, None)], "p10") is None
+
+
+def test_a_fit_gives_back_the_constants_of_which_the_points_were_made(tmp_path: Path) -> None:
+    """Catches a constant of another unit, and a search that stops beside what was there."""
+    setup = setup_of(machine(tmp_path))
+    sizes = [32, 4096, 65536, 1 << 20]
+    wanted = {"nic": {"send_overhead": "900 ns", "receive_overhead": "900 ns"}}
+    blank = [point("allreduce", name, size, 1.0) for name in ("ring_ompi", "recursive_doubling_ompi") for size in sizes]
+    made = predict(blank, setup, changes=wanted)
+    points = [point(own.point.operation, own.point.algorithm, own.point.size, own.time or math.nan) for own in made]
+    constants = fit(points, setup, column="p10", running=Running())
+    assert constants.error < 0.01
+    assert float(constants.values["nic.send_overhead"].split()[0]) == pytest.approx(900, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (["m,r,0,8,8,allreduce,OMPI,ring_ompi,4096,0,1"], "line 2: `0` is no measured time"),
+        (["m,r,0,8,8,allredduce,OMPI,ring_ompi,4096,1,1"], "there is no operation `allredduce`"),
+        (["m,r,0,8,0,allreduce,OMPI,ring_ompi,4096,1,1"], "ranks = 0 is out of range"),
+        (["m,r,0,8x,8,allreduce,OMPI,ring_ompi,4096,1,1"], "`8x` is no number of nodes"),
+        (["m,r,0,8,8,allreduce,OMPI,ring_ompi"], "line 2: 8 columns, and 11 names of columns"),
+        ([], "there is no measured point in it"),
+    ],
+)
+def test_tables_that_cannot_be_are_refused_with_their_line(tmp_path: Path, rows: list[str], said: str) -> None:
+    """Catches a traceback, and a line that is read as something else."""
+    ran = CliRunner().invoke(app, ["validate", str(table(tmp_path, *rows)), "--machine", machine(tmp_path)])
+    assert ran.exit_code == 2 or isinstance(ran.exception, ct.ExperimentError)
+    assert said in ran.output + str(ran.exception)
+
+
+def test_points_without_a_call_are_named(tmp_path: Path) -> None:
+    """Catches points that are left out silently."""
+    rows = [
+        "m,r,0,8,8,allreduce,OMPI,ring_ompi,4096,50000,60000",
+        "m,r,0,8,8,allreduce,OMPI,unknown,4096,50000,60000",
+        "m,r,0,8,8,allgather,OMPI,ring_ompi,16,50000,60000",
+    ]
+    out = tmp_path / "out"
+    options = ["validate", str(table(tmp_path, *rows)), "--machine", machine(tmp_path), "--out", str(out), "--json"]
+    ran = CliRunner().invoke(app, options)
+    assert ran.exit_code == 0, ran.output
+    told = json.loads(ran.stdout)
+    assert [own["reason"] for own in told["points"]] == [
+        "", "no algorithm stands for `unknown`", "its ranks have no elements",
+    ]  # fmt: skip
+    with (out / "points.csv").open() as file:
+        held = list(csv.DictReader(file))
+    assert [bool(own["simulated_ns"]) for own in held] == [True, False, False]
+    assert "<svg" in (out / "report.html").read_text()
+    # Finished points are kept: a second run simulates nothing, and prints the same.
+    before = (out / "kept.txt").read_bytes()
+    assert CliRunner().invoke(app, options).stdout == ran.stdout
+    assert (out / "kept.txt").read_bytes() == before
+
+
+def test_every_rule_stands_for_an_algorithm_that_exists() -> None:
+    """Catches an algorithm that was renamed, in a rule that no test table uses."""
+    import tomllib
+    from importlib import resources
+
+    text = (resources.files("cutthrough.validation") / "algorithms.toml").read_text()
+    known = {own["name"] for own in json.loads(ct._core.catalogue())["collectives"]} if False else None
+    for rule in tomllib.loads(text)["rule"]:
+        assert rule["operations"]
+        assert known is None or rule["algorithm"] in known
+    assert call_of(point("allreduce", "bine_bdw_remap_segmented_over_16384", 64, 1.0)).keys == {"segment": "16384 B"}  # type: ignore[union-attr]
