@@ -461,3 +461,48 @@ def test_analyze_draws_the_point_that_is_full_first(
     refused = cutthrough("analyze", small, "--plots", "all")
     assert refused.status == 2
     assert "--out DIR" in refused.err
+
+
+def networks(topology: str, order: str) -> str:
+    """Nine nodes of eight endpoints, each with its own switch, on another network."""
+    return f"""
+node = {{ endpoints = 8, count = 9 }}
+workload = {{ kind = "program", program = {{ kind = "collective", operation = "barrier" }} }}
+link = {{ bandwidth = "100 Gb/s", delay = "20 ns" }}
+relay = {{ network = "inside" }}
+[[network]]
+name = "inside"
+topology = "single-switch:8"
+[[network]]
+name = "between"
+topology = "{topology}"
+order = "{order}"
+"""
+
+
+def test_heat_maps_are_of_one_network_each(tmp_path: Path) -> None:
+    """Catches a map that is mostly empty, channels of another network, and a copy of an island that is left out."""
+
+    def shown(topology: str, order: str) -> tuple[ChannelLoads, list[panels.Panel]]:
+        (file := tmp_path / "networks.toml").write_text(networks(topology, order))
+        source = ChannelTable.of(_core.Experiment.read(file, []).topology(0))
+        loads = source.loads({"load": np.arange(int(source.number.max()) + 1, dtype=np.float64)})
+        return loads, panels.panels(loads)
+
+    loads, maps = shown("dragonfly:h=2", "by-node")
+    titles = ["inside: Class ejection", "between: Groups (diagonal: within)", "between: Inside group 8"]
+    assert [panel.title for panel in maps] == titles
+    network = loads.table.column("network").to_pylist()
+    for panel in maps:
+        cells = panel.cells(loads.values("load"))
+        assert not np.isnan(cells).all(axis=0).any()
+        assert not np.isnan(cells).all(axis=1).any()
+        assert {network[row] for row in panel.channels.tolist()} == {panel.title.partition(":")[0]}
+    loads, maps = shown("mesh:6x6", "by-rail")
+    assert maps[1].title == "between, hottest of 2 copies: Channels +dim0"
+    # Nine switches come first, then two islands. The second island has the channels with the larger numbers.
+    values, starts = loads.values("load"), loads.values("source_router")[maps[1].channels]
+    assert np.nanmin(maps[1].cells(values)) >= values[maps[1].channels[starts >= 9 + 36]].min()
+    # Routers have their numbers on the machine.
+    _, maps = shown("leaf-spine:leaves=9,spines=2,nodes_per_leaf=8", "by-node")
+    assert [panel.number(0, 0) for panel in maps] == ["0", "9", "18"]

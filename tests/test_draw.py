@@ -261,6 +261,12 @@ def test_of_several_networks_an_island_of_each_is_drawn(tmp_path: Path, cutthrou
     assert "single-switch: 8 endpoints, 1 router, x 16 islands, x 4 planes, which are drawn as one." in texts
     assert "leaf-spine: 16 endpoints, 6 routers, x 8 islands, which are drawn as one." in texts
     assert [text for text in texts if text in ("nvlink", "rail")] == ["nvlink", "rail"]
+    # Files are cut to what is drawn, and the pictures stay in the middle.
+    figure = machine.draw(source)
+    cut = figure.get_tightbbox()
+    places = [axes.get_position().bounds for axes in figure.axes]
+    middles = [(left + width / 2) * figure.get_figwidth() for left, _, width, _ in places]
+    assert middles == pytest.approx([(cut.x0 + cut.x1) / 2] * 2, abs=0.02)
     assert cutthrough("run", file, "--out", tmp_path / "out", "--plots", "none").status == 0
     (_, page), *others = drawn(ct.Results.read(tmp_path / "out"))
     assert not others

@@ -128,7 +128,7 @@ class ChannelTable:
         table = self.table
         for name, column in columns.items():
             table = table.append_column(name, pa.array(column[self.number]))
-        return ChannelLoads(table.replace_schema_metadata({ABOUT: json.dumps({**self.about, **about})}))
+        return ChannelLoads.made(table, {**self.about, **about})
 
 
 def _coordinates(topology: _core.Topology) -> Integers:
@@ -173,6 +173,11 @@ class ChannelLoads:
     """
 
     table: pa.Table
+
+    @classmethod
+    def made(cls, table: pa.Table, about: Mapping[str, Any]) -> Self:
+        """Returns the loads of a table's rows, with properties of the topology and of the point."""
+        return cls(table.replace_schema_metadata({ABOUT: json.dumps(about)}))
 
     @cached_property
     def about(self) -> dict[str, Any]:

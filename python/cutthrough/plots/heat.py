@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HEADINGS", "compare", "heat_maps"]
 
-#: Characters of a title per inch of the figure's width.
-TITLE = 8.5
+#: Characters of a title per inch of the figure's width, and of a line of a heat map's title.
+TITLE, TITLE_OF_MAP = 8.5, 56
 #: Headings of a figure's columns.
 HEADINGS = {
     "utilization": "measured",
@@ -97,7 +97,7 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
     for row, panel, height in zip(grid, shown, heights, strict=True):
         for axes, name in zip(row, columns, strict=True):
             cells = panel.cells(loads.values(name))
-            _label(axes, panel, f"{columns[name]}\n{_range(cells, scale)}", cells, height)
+            _label(axes, panel, (columns[name], _range(cells, scale)), cells, height)
             if _is_one_router(cells):
                 _draw_ports(axes, panel, cells[:, 0], scale)
                 continue
@@ -120,9 +120,16 @@ def compare(loads: ChannelLoads, columns: Mapping[str, str], title: str, what: s
     return figure
 
 
-def _label(axes: Axes, panel: Panel, heading: str, cells: Doubles, height: float) -> None:
-    """Sets the title and the labels of a heat map, with as many marks as its height in inches has room for."""
-    axes.set_title(f"{panel.title}: {heading}", fontsize="small")
+def _label(axes: Axes, panel: Panel, shown: tuple[str, str], cells: Doubles, height: float) -> None:
+    """Sets the title and the labels of a heat map, with as many marks as its height in inches has room for.
+
+    `shown` has the heading of the column and the range of its values.
+    """
+    heading, values = shown
+    first = f"{panel.title}: {heading}"
+    is_long = len(first) > TITLE_OF_MAP
+    title = f"{panel.title}\n{heading}, {values}" if is_long else f"{first}\n{values}"
+    axes.set_title(title, fontsize="small")
     across, up = panel.labelled(panel.shared)
     axes.set_xlabel(across)
     axes.set_ylabel(up)

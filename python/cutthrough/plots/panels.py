@@ -4,16 +4,20 @@ A machine of groups has maps of groups by groups, and of the inside of the hotte
 direction of each dimension, in the coordinates of the routers. Trees and others have maps of routers by ports, for each
 class of channels (and each level). An edge list, whose ports have no order, has a map of routers by routers. A cell of
 several channels has the load of the hottest.
+
+Each of several networks has the maps of its shape, in which a cell has the hottest of the copies of an island. Maps of
+routers have the routers of all copies.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cutthrough.channels import is_end, is_irregular
+from cutthrough.plots.machine.networks import islands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +66,11 @@ class Panel:
     pairs: bool = False
     numbers: tuple[Integers | None, Integers | None] = (None, None)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether an axis has the routers of all islands and planes."""
+        return self.pairs or self.numbers[0] is not None
+
     def cells(self, values: Doubles) -> Doubles:
         """Returns the hottest channel of each cell, and not-a-number where there is none."""
         x, y = (places // factor for places, factor in zip((self.x, self.y), self.shared, strict=True))
@@ -106,6 +115,19 @@ class Panel:
 
 def panels(loads: ChannelLoads, column: str | None = None) -> list[Panel]:
     """Returns the heat maps of a machine of this shape. The group that is shown is the hottest by `column`."""
+    found = []
+    for island in islands(loads):
+        about = island.about
+        own = np.flatnonzero(loads.table.column("network").to_numpy() == about["name"])
+        copies = about["planes"] * about["islands"]
+        for panel in _of_one(island.loads(), column):
+            merged = f", hottest of {copies} copies" if copies > 1 and not panel.is_whole else ""
+            found.append(replace(panel, title=f"{about['name']}{merged}: {panel.title}", channels=own[panel.channels]))
+    return found or _of_one(loads, column)
+
+
+def _of_one(loads: ChannelLoads, column: str | None) -> list[Panel]:
+    """Returns the heat maps of one network."""
     if loads.about["groups"]:
         return _of_groups(loads, column or loads.quantity)
     if loads.about["grid"] and len(loads.about["grid"]) <= MOST_DIMENSIONS:
@@ -174,7 +196,7 @@ def _of_routers(loads: ChannelLoads) -> Iterator[Panel]:
             chosen = np.flatnonzero((loads.classes == place) & (levels == level))
             router, port = (loads.values(f"source_{end}")[chosen] for end in ("router", "port"))
             title = f"Class {classes[place]}" + (f", from level {level:.0f}" if levels.any() else "")
-            numbers = (np.unique(router), np.unique(port))
+            numbers = (np.unique(router) + loads.about.get("first", 0), np.unique(port))
             yield Panel(title, ("router", "port"), chosen, _rank(router), _rank(port), numbers=numbers)
 
 
@@ -185,7 +207,9 @@ def _of_pairs(loads: ChannelLoads) -> Panel:
     routers = int(max(source.max(), target.max())) + 1
     axes = ("to router", "from router")
     size = (routers, routers)
-    return Panel("Channels between routers", axes, between, target[between], source[between], size, pairs=True)
+    first = loads.about.get("first", 0)
+    numbers = (np.arange(routers) + first,) * 2 if first else (None, None)
+    return Panel("Channels between routers", axes, between, target[between], source[between], size, True, numbers)
 
 
 def _rank(values: Integers) -> Integers:

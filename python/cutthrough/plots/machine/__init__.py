@@ -130,6 +130,8 @@ def _figure(parts: Sequence[_Part], title: str, column: str | None) -> Figure:
     height = heading + sum(part.head + part.tall for part in parts) + sum(feet)
     figure = Figure(figsize=(WIDTH, height))
     figure.set_layout_engine("none")
+    # Files are cut to what is drawn. An invisible line over the whole width keeps pictures in their middle.
+    figure.add_artist(Line2D([0.0, 1.0], [0.0, 0.0], alpha=0.0))
     norm = scale_of(max(_hottest(part.scene.graph) for part in parts))
     top = height - heading
     if heading:

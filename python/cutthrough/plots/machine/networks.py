@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cutthrough.channels import ChannelLoads
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -32,11 +34,16 @@ class Island:
     Attributes:
         table: A row for each channel of the network. Islands and planes are numbered as planes, routers within the
             network, and nodes within an island.
-        about: Properties of an island, with `name`, `planes` and `islands` of the network. Its classes have no prefix.
+        about: Properties of an island, with `name`, `planes` and `islands` of the network, and `first`, the number of
+            the network's first router on the machine. Its classes have no prefix.
     """
 
     table: pa.Table
     about: Mapping[str, Any]
+
+    def loads(self) -> ChannelLoads:
+        """Returns the channels with loads as those of one network."""
+        return ChannelLoads.made(self.table, self.about)
 
 
 def islands(source: Source) -> list[Island]:
@@ -73,7 +80,7 @@ def _island(source: Source, about: Mapping[str, Any], first: int) -> Island:
         numbers = {word: values for word, values in coordinates if word not in numbers} | numbers
         columns |= {f"{end}_{word}": np.where(present, values, -1) for word, values in numbers.items()}
         columns[f"{end}_node"] = np.where(present, -1, np.searchsorted(nodes, joined[other]))
-    return Island(pa.table(columns), about)
+    return Island(pa.table(columns), {**about, "first": first})
 
 
 def _numbers(table: pa.Table, name: str) -> Integers:
