@@ -94,8 +94,8 @@ def test_commands_take_machines_with_several_networks(cutthrough: Callable[..., 
     # Eight tasks on the GPUs of a server, with one switch between them. Would catch a place on another server.
     mapped = json.loads(cutthrough("map", "-g", "stencil:4x2", "-m", "dgx-superpod-h100-gpus:su=1", "--json").out)
     assert mapped["points"][0]["hops_per_byte"] == 2.0
-    refused = cutthrough("map", "-g", "stencil:4x4", "-m", "gb200-nvl72", "--evaluate")
-    assert (refused.status, "the machine has several networks" in refused.err) == (2, True)
+    mapped = json.loads(cutthrough("map", "-g", "stencil:4x4", "-m", "gb200-nvl72", "--evaluate", "--json").out)
+    assert mapped["points"][0]["step_time_ns"] > 0
     assert cutthrough("run", "gb200-nvl72", "--out", tmp_path / "rack", "--plots", "none").status == 0
 
 

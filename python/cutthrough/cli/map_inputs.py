@@ -33,6 +33,10 @@ HOST = re.compile(r"[A-Za-z0-9._-]+")
 SLOTS = ("slots", "max-slots")
 #: Sections of an experiment that `--evaluate` simulates besides the machine's shape.
 NETWORK = ("link", "router", "routing")
+#: Sections of an experiment that describe a machine with several networks.
+NETWORKS = ("node", "network", "relay", "nic", *NETWORK)
+#: Keys of these sections that are paths.
+PATHS = ("path", "sl2vl", "path_sl")
 #: Keys and arguments whose options have another name.
 RENAMED = {"weights": "weight", "fixed (tasks)": "fixed", "fixed (places)": "fixed"}
 #: Keys that are options of the command.
@@ -75,17 +79,30 @@ def machine_of(text: str, **options: Any) -> tuple[Machine, dict[str, Any]]:
     if path.suffix != ".toml" or not path.exists():
         return Machine(text, **options), {}
     experiment = experiments.read_file(path, [])
-    swept = [key for key in _swept(experiment) if key.split(".")[0] in {"topology", "network", "relay", *NETWORK}]
+    swept = [key for key in _swept(experiment) if key.split(".")[0] in {"topology", *NETWORKS}]
     if swept:
         message = f"{text} sweeps `{swept[0]}`: a mapping needs one machine"
         raise refuse("machine", message, help="give a file without that sweep")
     sections = tomllib.loads(experiment.resolved_point(0, complete=False))
     if "network" in sections:
-        return Machine(Topology._of(experiment.topology(0)), **options), {}
-    topology = sections["topology"]
-    if "path" in topology:
-        topology["path"] = str((path.parent / topology["path"]).resolve())
-    return Machine(topology, **options), {name: sections[name] for name in NETWORK if name in sections}
+        machine = Machine(Topology._of(experiment.topology(0)), **options)
+        return machine, {name: _resolved(sections[name], path.parent) for name in NETWORKS if name in sections}
+    topology = _resolved(sections["topology"], path.parent)
+    return Machine(topology, **options), {
+        name: _resolved(sections[name], path.parent) for name in NETWORK if name in sections
+    }
+
+
+def _resolved(value: Any, base: Path) -> Any:
+    """Returns a section whose paths no longer start from a folder."""
+    if isinstance(value, list):
+        return [_resolved(entry, base) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: str((base / entry).resolve()) if key in PATHS and isinstance(entry, str) else _resolved(entry, base)
+        for key, entry in value.items()
+    }
 
 
 def _swept(experiment: Any) -> list[str]:

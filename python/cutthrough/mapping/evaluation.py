@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import cutthrough.files.kept as files
 from cutthrough.arguments.faults import refuse
 from cutthrough.errors import ExperimentError
 from cutthrough.mapping.graphs import TaskGraph, edges_text
+from cutthrough.reference.keys import is_joined, machines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,7 +46,8 @@ class Links:
         router: The kind of the routers. Default: the experiment's default.
         buffer: Buffer of a router's input or crosspoint, in bytes or packets. Default: the router's default.
         sections: The tables `link`, `router` and `routing` of an experiment, as far as it has them. The other
-            attributes take precedence.
+            attributes take precedence. For a machine with several networks, all tables that describe it: `network`,
+            `node`, `relay` and `nic` as well; or `machine`, its name.
     """
 
     bandwidth: str | None = None
@@ -74,6 +77,20 @@ class Links:
         given = {"bandwidth": self.bandwidth, "delay": self.delay}
         known = self.sections.get("link", {"bandwidth": bandwidth, "delay": delay})
         return {**known, **{key: value for key, value in given.items() if value is not None}}
+
+    def joined(self, machine: str) -> dict[str, Any]:
+        """Returns the sections of a machine with several networks, which is named `machine` unless it has a file.
+
+        Raises:
+            ExperimentError: Links are assumed, which the networks have, or nothing describes the networks.
+        """
+        given = next((name for name in ASSUMED if name != "packet_size" and getattr(self, name) is not None), None)
+        if given is not None:
+            raise refuse(given, "the machine has several networks, each with links and routers: set keys of their file")
+        if self.sections or (machine.partition(":")[0] in machines() and is_joined(machine)):
+            return dict(self.sections or {"machine": {"name": machine}})
+        message = "the machine has several networks: a step is simulated on those of a file or of a machine by name"
+        raise refuse("machine", message)
 
     def check(self) -> None:
         """Checks the assumptions on the smallest network.
@@ -107,6 +124,9 @@ def naming_attributes() -> Iterator[None]:
 def experiment(mapping: Mapped, links: Links = Links()) -> dict[str, Any]:
     """Returns the experiment of one step of the mapped application, as the sections of an experiment file.
 
+    On a machine with several networks, tasks are ranks, so that each message chooses a network. A rank starts the sends
+    and receives of a phase at once, when those of its last phase have ended.
+
     The placement goes to a temporary file. So do the graph and the machine if no line of the experiment can describe
     them. Results keep copies.
 
@@ -119,24 +139,32 @@ def experiment(mapping: Mapped, links: Links = Links()) -> dict[str, Any]:
             generator.
         OSError: A file cannot be written.
     """
+    machine, graph = mapping.machine, mapping.graph
     placement = files.keep(mapping.export("nodes").encode(), "placement", ".txt", "placement")
-    source = mapping.graph.source or _write(mapping.graph)
+    source = graph.source
+    if machine.kind == "networks":
+        schedule = files.keep(_schedule(graph).encode(), "step", ".goal", "workload.program")
+        network = links.joined(machine.name)
+        workload = {"kind": "program", "program": {"kind": "goal", "file": str(schedule)}}
+    else:
+        network = {"topology": machine.whole_spec, **links.network(machine.about["link"])}
+        workload = {"kind": "application", **_named(graph)}
+    return {
+        "title": f"{graph.name}, {mapping.strategy}",
+        "seed": 1 if source is None else source.get("seed", 1),
+        **network,
+        "workload": {**workload, **links.packets()},
+        "placement": {"strategy": "file", "path": str(placement), "allocated_nodes": machine.nodes},
+    }
+
+
+def _named(graph: TaskGraph) -> dict[str, Any]:
+    """Returns the keys of `[workload]` that describe a graph."""
+    source = graph.source or _write(graph)
     named: dict[str, Any] = {"graph": _resolved(source["graph"])}
     if source.get("next_graphs"):
         named["next_graphs"] = [_resolved(graph) for graph in source["next_graphs"]]
-    named |= {key: source[key] for key in ("shuffle",) if key in source}
-    return {
-        "title": f"{mapping.graph.name}, {mapping.strategy}",
-        "seed": source.get("seed", 1),
-        "topology": mapping.machine.whole_spec,
-        **links.network(mapping.machine.about["link"]),
-        "workload": {"kind": "application", **named, **links.packets()},
-        "placement": {
-            "strategy": "file",
-            "path": str(placement),
-            "allocated_nodes": mapping.machine.nodes,
-        },
-    }
+    return named | {key: source[key] for key in ("shuffle",) if key in source}
 
 
 def simulate(mapping: Mapped, links: Links = Links()) -> Results:
@@ -162,20 +190,43 @@ def _write(graph: TaskGraph) -> dict[str, Any]:
 
     Returns an experiment's entry for them.
     """
+    # Loads of graphs over the same tasks add up: the first file has them all.
+    loads, paths = graph.loads.tolist(), []
+    for number, rows in enumerate(_phases(graph)):
+        text = edges_text(rows, loads)
+        paths.append(str(files.keep(text.encode(), f"graph-{number}", ".csv", "graph")))
+        loads = [0.0] * len(loads)
+    return {"graph": paths[0], "next_graphs": paths[1:]}
+
+
+def _phases(graph: TaskGraph) -> list[list[tuple[int, int, int]]]:
+    """Returns the arcs of each phase: source, target and bytes."""
     phases = graph.about["phases"]
     if any(phase["groups"] for phase in phases):
         message = (
             "a graph with multicasts or reductions can be simulated only where it is named, by generators or "
-            "files, and numbered anew once at most"
+            "files, and numbered anew once at most; and not on several networks"
         )
         raise refuse("", message)
     arcs = graph.arcs()
     rows = list(zip(arcs["source"].tolist(), arcs["target"].tolist(), arcs["bytes"].tolist(), strict=True))
-    # Loads of graphs over the same tasks add up: the first file has them all.
-    loads, first, paths = graph.loads.tolist(), 0, []
-    for number, phase in enumerate(phases):
-        text = edges_text(rows[first : first + phase["arcs"]], loads)
-        paths.append(str(files.keep(text.encode(), f"graph-{number}", ".csv", "graph")))
-        first += phase["arcs"]
-        loads = [0.0] * len(loads)
-    return {"graph": paths[0], "next_graphs": paths[1:]}
+    ends = list(accumulate((phase["arcs"] for phase in phases), initial=0))
+    return [rows[first:end] for first, end in pairwise(ends)]
+
+
+def _schedule(graph: TaskGraph) -> str:
+    """Returns a step as a schedule in GOAL. A rank starts a phase when its operations of the last phase have ended."""
+    lines: list[list[str]] = [[] for _ in range(graph.tasks)]
+    for phase, rows in enumerate(_phases(graph)):
+        started = [len(own) for own in lines]
+        for number, (source, target, size) in enumerate(row for row in rows if row[0] != row[1]):
+            lines[source].append(f"s{phase}_{number}: send {size}b to {target} tag {phase}")
+            lines[target].append(f"r{phase}_{number}: recv {size}b from {source} tag {phase}")
+        for own, first in zip(lines, started, strict=True):
+            names = [line.partition(":")[0] for line in own[first:]]
+            own.append(f"p{phase}: calc 0")
+            own += [f"p{phase} requires {name}" for name in names]
+            if phase > 0:
+                own += [f"{name} requires p{phase - 1}" for name in (*names, f"p{phase}")]
+    ranks = (f"rank {rank} {{\n" + "\n".join(own) + "\n}\n" for rank, own in enumerate(lines))
+    return f"num_ranks {graph.tasks}\n" + "".join(ranks)
