@@ -12,6 +12,7 @@ use units::{ChannelId, KeyError};
 use crate::credit_bound;
 use crate::design::{self, Design};
 use crate::effort;
+use crate::filling;
 use crate::loads::{LoadsKind, loads_of};
 use crate::path_sample;
 use crate::router_memory::{self, BufferSpan, RouterMemory};
@@ -450,15 +451,13 @@ fn at_saturation((load, bound): (f64, f64)) -> Warning {
     }
 }
 
-/// Returns the omissions and assumptions of the readers of files, and the meanings of patterns that have several, one
-/// sentence each: of the topology, then of the jobs' traffic.
+/// Returns the omissions and assumptions of the readers of files, the meanings of patterns that have several, delays
+/// that follow from lengths, and networks that endpoints do not fill evenly, one sentence each.
 pub fn notes(system: &System) -> Vec<String> {
     let mut notes = units::Notes::default();
     let jobs = system.jobs.iter().flat_map(|job| job.workload.demand().pattern.notes());
     system.network.topology.views().notes.iter().chain(jobs).for_each(|note| notes.add(note));
-    if let Some(delays) = delays_of_lengths(system) {
-        notes.add(&delays);
-    }
+    delays_of_lengths(system).iter().chain(&filling::notes(system)).for_each(|note| notes.add(note));
     notes.sentences().to_vec()
 }
 

@@ -7,6 +7,7 @@ mod design;
 mod detours;
 mod effective_bisection;
 mod effort;
+mod filling;
 mod forwarding;
 mod idle_paths;
 mod loads;

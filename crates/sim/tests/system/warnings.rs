@@ -281,3 +281,64 @@ fn time_series_of_one_interval_and_of_intervals_of_no_packet_are_named() {
     assert_eq!(of_kind(&unknown, "coarse-series"), None);
     assert!(ran(&unknown).0 > 1);
 }
+
+#[test]
+fn islands_and_switches_that_nodes_do_not_fill_evenly_are_noted() {
+    // Would catch a note of machines that are whole, a wrong count, and a note on one network that another one causes.
+    let notes = |node: &str, first: u32, second: &str| {
+        let text = format!(
+            r#"
+            node = {{ {node} }}
+            link = {{ bandwidth = "400 Gb/s", delay = "20 ns" }}
+            workload = {{ kind = "program", program = {{ kind = "collective", operation = "barrier" }} }}
+            relay = {{ network = "inside" }}
+            [[network]]
+            name = "inside"
+            topology = "single-switch:{first}"
+            [[network]]
+            name = "rail"
+            {second}
+            "#
+        );
+        check(&system(&text)).unwrap().notes
+    };
+    let leaves = |count: u32| {
+        let rail = "topology = \"leaf-spine:leaves=8,spines=2,nodes_per_leaf=32\"\norder = \"by-rail\"";
+        notes(&format!("endpoints = 8, count = {count}"), 8, rail)
+    };
+    assert_eq!(leaves(32), [""; 0]);
+    // Leaf i has 31 - i endpoints of rail i, and i + 1 of the next one; the last leaf has those of one rail that are left.
+    assert_eq!(
+        leaves(31),
+        [
+            "network `rail` has room for 256 endpoints and gets 248 (8 switches with nodes: 1 partly filled, 0 empty)",
+            "network `rail`: 7 of 8 switches of 32 have endpoints of several rails, not all of each: a rail has 31 endpoints",
+        ]
+    );
+    // Two whole rails are on each leaf.
+    assert_eq!(
+        leaves(16),
+        ["network `rail` has room for 256 endpoints and gets 128 (8 switches with nodes: 0 partly filled, 4 empty)"]
+    );
+    let large = "topology = \"single-switch:56\"";
+    assert_eq!(
+        notes("endpoints = 7, count = 8", 8, large),
+        [
+            "network `inside`: 7 of 7 islands of 8 have endpoints of several nodes, not all of each: a node has 7 of its 7 endpoints there"
+        ]
+    );
+    assert_eq!(notes("endpoints = 7, count = 8", 7, large), [""; 0]);
+    // Four nodes of an island, and two islands of a node, are whole.
+    assert_eq!(notes("endpoints = 2, count = 28", 8, large), [""; 0]);
+    assert_eq!(notes("endpoints = 16, count = 3", 8, "topology = \"single-switch:48\""), [""; 0]);
+}
+
+#[test]
+fn a_machine_of_the_catalogue_has_no_note_on_its_filling() {
+    // Would catch a note that every user of a machine sees.
+    let workload = r#"workload = { kind = "program", program = { kind = "collective", operation = "barrier" } }"#;
+    for name in ["dgx-superpod-h100-gpus:su=1", "gb200-nvl72"] {
+        let notes = check(&system(&format!("machine = {{ name = \"{name}\" }}\n{workload}"))).unwrap().notes;
+        assert!(!notes.iter().any(|note| note.starts_with("network `")), "{notes:?}");
+    }
+}
