@@ -109,14 +109,16 @@ class Experiment:
 
         The loads are 64-bit floats: shares of the channels' own bandwidths, per unit of offered load.
         """
-    def worst_case(self, point: int, progress: Progress | None = None) -> tuple[str, bytes]:
+    def worst_case(self, point: int, network: str | None = None, progress: Progress | None = None) -> tuple[str, bytes]:
         """JSON: the permutation of the nodes that loads a channel most; and the partner of each node.
 
         The partners are 32-bit numbers. Raises ExperimentError.
         """
-    def forwarding_files(self, point: int) -> list[tuple[str, str]]:
+    def forwarding_files(self, point: int, network: str | None = None) -> list[tuple[str, str]]:
         """The forwarding tables of a point's network: name and text of each file. Raises ExperimentError."""
-    def effective_bisection(self, point: int, pairings: int, progress: Progress | None = None) -> str:
+    def effective_bisection(
+        self, point: int, pairings: int, network: str | None = None, progress: Progress | None = None
+    ) -> str:
         """JSON: the effective bisection bandwidth of a point's network over random pairings. Raises ExperimentError."""
     def job_loads(self, point: int) -> list[bytes]:
         """The channel loads of each job of a point, as `analyze` has them, per unit of the load that the job offers.

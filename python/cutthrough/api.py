@@ -115,6 +115,7 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
     return results
 
 
+@checked
 class Analysis(dict[str, Any]):
     """The analysis of a point, and the load of every channel.
 
@@ -128,6 +129,7 @@ class Analysis(dict[str, Any]):
     - `upgrades`: the bound if the cables of a class, or a single cable, are doubled
     - `exact`: whether all of the loads and bounds are exact
     - `loads_kind`: `exact`, `without_acknowledgements`, `upper_bound`, or `even_spread` for an adaptive routing
+    - `networks`: the names of several networks, absent for one
     """
 
     def __init__(
@@ -164,23 +166,28 @@ class Analysis(dict[str, Any]):
             {"class": row["class"], "channels": row["channels"], **row[loads.quantity]} for row in loads.by_direction()
         ]
 
-    def worst_case(self) -> WorstCase:
+    def worst_case(self, network: str | None = None) -> WorstCase:
         """Searches the permutation of the nodes that loads a channel of the network most, whatever the workload.
 
+        Args:
+            network: The name of one of several networks. The permutation is then that of an island, on each island.
+
         Raises:
-            ExperimentError: The network has no channels, or its flows take too many paths.
+            ExperimentError: The network has no channels, its flows take too many paths, there is no network of that
+                name, or there are several and none is named.
         """
-        return self._worst_case()
+        return self._worst_case(network)
 
-    def _worst_case(self, progress: _core.Progress | None = None) -> WorstCase:
+    def _worst_case(self, network: str | None, progress: _core.Progress | None = None) -> WorstCase:
         experiment, index = self._place
-        return WorstCase(*experiment.worst_case(index, progress))
+        return WorstCase(*experiment.worst_case(index, network, progress))
 
-    def effective_bisection(self, pairings: int = 100) -> dict[str, Any]:
+    def effective_bisection(self, pairings: int = 100, network: str | None = None) -> dict[str, Any]:
         """Computes the bandwidth that a node gets on average if all nodes exchange data in random pairs.
 
         Args:
             pairings: Number of random pairings, from 1 to 1,000,000.
+            network: The name of one of several networks. Nodes of one island exchange data.
 
         Returns:
             `mean`, the half-width of its 95 % confidence interval over pairings (`half_width`), the smallest mean of a
@@ -188,29 +195,36 @@ class Analysis(dict[str, Any]):
             bandwidth, on one of several planes; the `routing` whose paths are followed, and whether it is `exact`.
 
         Raises:
-            ExperimentError: The network has no channels or one node, or `pairings` is out of range.
+            ExperimentError: The network has no channels or one node, `pairings` is out of range, there is no network of
+                that name, or there are several and none is named.
         """
-        return self._effective_bisection(pairings)
+        return self._effective_bisection(pairings, network)
 
-    def _effective_bisection(self, pairings: int, progress: _core.Progress | None = None) -> dict[str, Any]:
+    def _effective_bisection(
+        self, pairings: int, network: str | None, progress: _core.Progress | None = None
+    ) -> dict[str, Any]:
         experiment, index = self._place
         count = whole_number("pairings", pairings, 1, MOST_PAIRINGS)
-        found: dict[str, Any] = json.loads(experiment.effective_bisection(index, count, progress))
+        found: dict[str, Any] = json.loads(experiment.effective_bisection(index, count, network, progress))
         return found
 
-    def forwarding_tables(self) -> dict[str, str]:
+    def forwarding_tables(self, network: str | None = None) -> dict[str, str]:
         """Returns the routing as forwarding tables of an InfiniBand fabric, which `forwarding-tables` reads.
+
+        Args:
+            network: The name of one of several networks. The tables are those of an island.
 
         Returns:
             The text of each file: `opensm-lfts.dump`; `path-sl.txt` if paths have service levels other than 0; and
             `fabric.topo`, ibnetdiscover's output, if the topology was not read from such a file.
 
         Raises:
-            ExperimentError: The network has no channels, or forwarding tables cannot express the routing: the output of
-                a router may only depend on the destination, and a path has one class of virtual channels.
+            ExperimentError: The network has no channels; forwarding tables cannot express the routing (the output of a
+                router may only depend on the destination, and a path has one class of virtual channels); there is no
+                network of that name, or there are several and none is named.
         """
         experiment, index = self._place
-        return dict(experiment.forwarding_files(index))
+        return dict(experiment.forwarding_files(index, network))
 
     def plot(self) -> Figure:
         """Draws heat maps of the channels' loads."""
@@ -332,16 +346,16 @@ def analyze_points(experiment: _core.Experiment, watcher: sweeps.Watcher | None 
     return _watched(calls, watcher, "analyzing")
 
 
-def worst_cases(analyses: Sequence[Analysis], watcher: sweeps.Watcher | None = None) -> list[WorstCase]:
-    """Searches the worst permutation of each analysis; notifies a watcher about ten times a second."""
-    return _watched([analysis._worst_case for analysis in analyses], watcher, "searching")
+def worst_cases(asked: Sequence[tuple[Analysis, str | None]], watcher: sweeps.Watcher | None = None) -> list[WorstCase]:
+    """Searches the worst permutation of analyses' networks; notifies a watcher about ten times a second."""
+    return _watched([functools.partial(one._worst_case, network) for one, network in asked], watcher, "searching")
 
 
 def effective_bisections(
-    analyses: Sequence[Analysis], pairings: int, watcher: sweeps.Watcher | None = None
+    asked: Sequence[tuple[Analysis, str | None]], pairings: int, watcher: sweeps.Watcher | None = None
 ) -> list[dict[str, Any]]:
-    """Computes the effective bisection bandwidth of each analysis; notifies a watcher about ten times a second."""
-    calls = [functools.partial(analysis._effective_bisection, pairings) for analysis in analyses]
+    """Computes the effective bisection bandwidth of analyses' networks; notifies a watcher ten times a second."""
+    calls = [functools.partial(one._effective_bisection, pairings, network) for one, network in asked]
     return _watched(calls, watcher, "pairing")
 
 

@@ -14,6 +14,7 @@ use crate::design::{self, Design};
 use crate::effort;
 use crate::filling;
 use crate::loads::{LoadsKind, loads_of};
+use crate::one_network;
 use crate::path_sample;
 use crate::router_memory::{self, BufferSpan, RouterMemory};
 use crate::upgrade::{self, Upgrades};
@@ -70,6 +71,9 @@ pub struct Analysis {
     pub exact: bool,
     /// Meaning of the loads.
     pub loads_kind: LoadsKind,
+    /// Names of several networks. Absent for one network.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<String>,
     /// Omissions and assumptions of the readers of files, and meanings of patterns that have several, one sentence each.
     pub notes: Vec<String>,
     /// Wall-clock time of the analysis, in seconds.
@@ -127,21 +131,12 @@ pub fn analyze(system: &System) -> Result<Analysis, KeyError> {
 }
 
 /// Refuses a system whose network has no channels between routers.
-fn check_channels(system: &System) -> Result<(), KeyError> {
+pub(crate) fn check_channels(system: &System) -> Result<(), KeyError> {
     if system.network.has(Feature::Routes) {
         return Ok(());
     }
     let key = if system.network.has(Feature::Routers) { "simulation.model" } else { "topology.kind" };
     Err(KeyError::new(key, model::NO_CHANNELS))
-}
-
-/// Refuses a system without channels, or with several networks. `what` needs one.
-pub(crate) fn check_one_network(system: &System, what: &str) -> Result<(), KeyError> {
-    check_channels(system)?;
-    match system.network.ways {
-        Some(_) => Err(KeyError::new("network", format!("{what} are of one network: analyze a file that has one"))),
-        None => Ok(()),
-    }
 }
 
 /// Computes the channel loads of a system, reports progress, and stops with an error if `progress` is cancelled.
@@ -190,6 +185,7 @@ pub fn analyze_with(system: &System, progress: &Progress) -> Result<Analysis, Ke
         channel_loads: relative(&loads, &capacity),
         exact: loads_kind == LoadsKind::Exact,
         loads_kind,
+        networks: one_network::names(system),
         notes: notes(system),
         wall_s: watch.seconds(),
     })

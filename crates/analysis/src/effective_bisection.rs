@@ -13,9 +13,9 @@ use engine::statistics::{Batch, interval};
 use engine::{Owner, Stream};
 use routing::{PairPaths, PathFollower, RoutingContractError};
 use serde::Serialize;
-use units::{ChannelId, Draw, KeyError, NodeId, shuffle};
+use units::{Draw, KeyError, NodeId, shuffle};
 
-use crate::worst::routing_of;
+use crate::one_network::OneNetwork;
 use ::system::{Progress, System};
 
 /// Confidence of the interval.
@@ -41,43 +41,45 @@ pub struct EffectiveBisection {
 }
 
 /// Returns the effective bisection bandwidth of a system's network over a number of random pairings, which the seed of
-/// the experiment draws. Reports progress, and stops with an error if `progress` is cancelled.
+/// the experiment draws. `network` names one of several networks, whose nodes are those of an island. Reports progress,
+/// and stops with an error if `progress` is cancelled.
 ///
 /// # Errors
-/// If the network has no channels or fewer than two nodes, if there is no pairing, if the routing breaks its contract,
-/// and if cancelled.
+/// If the network has no channels or fewer than two nodes, if there is no such network, if several are there and none
+/// is named, if there is no pairing, if the routing breaks its contract, and if cancelled.
 pub fn effective_bisection(
     system: &System,
-    pairings: u32,
+    (network, pairings): (Option<&str>, u32),
     progress: &Progress,
 ) -> Result<EffectiveBisection, KeyError> {
-    let (topology, routing) = (&*system.network.topology, routing_of(system)?);
-    if pairings == 0 || topology.nodes() < 2 {
+    let network = OneNetwork::of(system, network)?;
+    let (topology, routing) = (network.topology(), network.direct());
+    let nodes = network.nodes().unwrap_or_else(|| (0..topology.nodes()).map(NodeId).collect());
+    if pairings == 0 || nodes.len() < 2 {
         let message = "an effective bisection bandwidth needs at least one pairing, of at least two nodes";
-        return Err(KeyError::new("topology", message));
+        return Err(network.at("topology", message));
     }
     let paths = PairPaths::new(topology, &*routing);
-    let channels = system.network.plan.channels().ports();
-    let capacities: Vec<f64> = (0..channels).map(|channel| system.capacity(ChannelId(channel))).collect();
+    let capacities = network.capacities();
     let done = AtomicU32::new(0);
     let follow = |follower: &mut PathFollower<'_>, number: u32| {
         if !progress.analyzed(f64::from(done.load(Ordering::Relaxed)) / f64::from(pairings)) {
             return Err(RoutingContractError::Stopped);
         }
-        let pairs = pairing(topology.nodes(), &mut Stream::new(system.spec.seed, Owner::Pairing(number)));
+        let pairs = pairing(&nodes, &mut Stream::new(system.spec.seed, Owner::Pairing(number)));
         let found = bandwidths(&pairs, follower, &capacities);
         done.fetch_add(1, Ordering::Relaxed);
         found
     };
     let means = workers::map_with(0..pairings, 1, || paths.follower(), follow);
     let means: Result<Vec<(f64, f64)>, RoutingContractError> = means.into_iter().collect();
-    let means = means.map_err(|error| KeyError::new("routing", error.to_string()))?;
+    let means = means.map_err(|error| network.at("routing", error))?;
     let batches: Vec<Batch> = means.iter().map(|&(mean, _)| Batch::of_mean(mean)).collect();
     let estimate = interval(&batches, CONFIDENCE);
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
     Ok(EffectiveBisection {
         routing: routing.kind().to_owned(),
-        exact: !system.network.routing.adaptive(),
+        exact: !network.routing.adaptive(),
         pairings,
         mean: estimate.mean,
         half_width: Some(estimate.half_width).filter(|width| width.is_finite()),
@@ -87,8 +89,8 @@ pub fn effective_bisection(
 }
 
 /// Draws a pairing: nodes in a random order, of which each even one is joined with the next.
-fn pairing(nodes: u32, draw: &mut dyn Draw) -> Vec<[NodeId; 2]> {
-    let mut order: Vec<NodeId> = (0..nodes).map(NodeId).collect();
+fn pairing(nodes: &[NodeId], draw: &mut dyn Draw) -> Vec<[NodeId; 2]> {
+    let mut order = nodes.to_vec();
     shuffle(&mut order, draw);
     order.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect()
 }

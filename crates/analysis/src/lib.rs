@@ -11,6 +11,7 @@ mod filling;
 mod forwarding;
 mod idle_paths;
 mod loads;
+mod one_network;
 mod open_rates;
 mod path_sample;
 mod rank_messages;

@@ -1,14 +1,12 @@
 //! Worst permutation of a system's network, whatever the traffic of its jobs.
 
-use std::sync::Arc;
-
-use routing::{Routing, WorstPermutationError, channel_name, worst_permutation};
+use routing::{WorstPermutationError, channel_name, worst_permutation};
 use serde::Serialize;
-use units::{KeyError, NodeId};
+use units::{ChannelId, KeyError, NodeId};
 
 use ::system::{Progress, System};
 
-use crate::analysis::check_one_network;
+use crate::one_network::OneNetwork;
 
 /// Permutation of the nodes that loads a channel most, and the bound on its throughput.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,44 +27,39 @@ pub struct WorstCase {
     pub load: f64,
     /// Number of nodes that send to another node.
     pub senders: u32,
-    /// By node, the node to which it sends. A node that names itself does not send. Too long for the JSON.
+    /// By node, the node to which it sends. A node that names itself does not send. Each island of a network has the same
+    /// permutation. Too long for the JSON.
     #[serde(skip)]
     pub to: Vec<NodeId>,
 }
 
-/// Returns the worst permutation of a system's network. Reports progress, and stops with an error if `progress` is
-/// cancelled.
+/// Returns the worst permutation of a system's network. `network` names one of several networks, whose nodes are those
+/// of an island. Reports progress, and stops with an error if `progress` is cancelled.
 ///
 /// # Errors
-/// If the network has no channels, if flows take too many paths, if the routing breaks its contract, and if cancelled.
-pub fn worst_case(system: &System, progress: &Progress) -> Result<WorstCase, KeyError> {
-    let network = &system.network;
-    let routing = routing_of(system)?;
+/// If the network has no channels, if there is no such network, if several are there and none is named, if flows take
+/// too many paths, if the routing breaks its contract, and if cancelled.
+pub fn worst_case(system: &System, network: Option<&str>, progress: &Progress) -> Result<WorstCase, KeyError> {
+    let network = OneNetwork::of(system, network)?;
+    let (routing, nodes) = (network.direct(), network.nodes());
+    let capacities = network.capacities();
     let report = |part| progress.analyzed(part);
-    let found = worst_permutation(&*network.topology, &*routing, None, &|channel| system.capacity(channel), &report);
-    let found = found.map_err(|error: WorstPermutationError| KeyError::new("routing", error.to_string()))?;
-    let names = network.topology.class_names();
-    let numbering = network.plan.channels();
-    let utilisation = found.channel.map_or(0.0, |channel| found.load / system.capacity(channel));
+    let capacity = |channel: ChannelId| capacities[channel.index()];
+    let found = worst_permutation(network.topology(), &*routing, nodes.as_deref(), &capacity, &report);
+    let found = found.map_err(|error: WorstPermutationError| network.at("routing", error))?;
+    let (topology, plan) = (&*system.network.topology, &system.network.plan);
+    let names = topology.class_names();
+    let utilisation = found.channel.map_or(0.0, |channel| found.load / capacity(channel));
+    let channel = found.channel.and_then(|channel| network.in_system(channel));
+    let to = network.on_islands(&found.to);
     Ok(WorstCase {
         routing: routing.kind().to_owned(),
         exact: !network.routing.adaptive() && !found.takes_turns,
         throughput_bound: 1.0 / utilisation.max(1.0),
-        channel: found.channel.map(|channel| channel_name(&*network.topology, numbering, channel)),
-        class: found.channel.map(|channel| names[usize::from(system.network.plan.class_of(channel).0)].to_owned()),
+        channel: channel.map(|channel| channel_name(topology, plan.channels(), channel)),
+        class: channel.map(|channel| names[usize::from(plan.class_of(channel).0)].to_owned()),
         load: found.load,
-        senders: (0..).map(NodeId).zip(&found.to).filter(|(node, to)| node != *to).count() as u32,
-        to: found.to,
+        senders: (0..).map(NodeId).zip(&to).filter(|(node, to)| node != *to).count() as u32,
+        to,
     })
-}
-
-/// Returns the routing of a system whose paths are followed, whatever the traffic: for a routing that chooses by queues
-/// between direct paths and detours, that of direct paths.
-///
-/// # Errors
-/// If the network has no channels, or if there are several networks.
-pub(crate) fn routing_of(system: &System) -> Result<Arc<dyn Routing>, KeyError> {
-    check_one_network(system, "worst permutations and random pairs")?;
-    let network = &system.network;
-    Ok(Arc::clone(network.routing.options().first().unwrap_or(&network.routing)))
 }

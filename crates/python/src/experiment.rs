@@ -194,36 +194,52 @@ impl Experiment {
     }
 
     /// JSON: the permutation of the nodes that loads a channel most; and the partner of each node, as 32-bit numbers.
-    #[pyo3(signature = (point, progress = None))]
+    /// `network` names one of several networks.
+    #[pyo3(signature = (point, network = None, progress = None))]
     fn worst_case<'py>(
         &self,
         py: Python<'py>,
         point: usize,
+        network: Option<String>,
         progress: Option<&Progress>,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let found = self.watched(py, (point, progress), sim::worst_case_of_point)?.map_err(|error| wrong(&error))?;
+        let found = self.watched(py, (point, progress), move |experiment, point, progress| {
+            sim::worst_case_of_point(experiment, point, progress, network.as_deref())
+        })?;
+        let found = found.map_err(|error| wrong(&error))?;
         Ok((json!(found).to_string(), numbers(py, found.to.iter().map(|node| node.0), u32::to_ne_bytes)))
     }
 
-    /// The forwarding tables of a point's network: the name and the text of each file.
-    fn forwarding_files(&self, py: Python<'_>, point: usize) -> PyResult<Vec<(&'static str, String)>> {
-        let found = self.watched(py, (point, None), sim::forwarding_files_of_point)?.map_err(|error| wrong(&error))?;
+    /// The forwarding tables of a point's network, of several by its name: the name and the text of each file.
+    #[pyo3(signature = (point, network = None))]
+    fn forwarding_files(
+        &self,
+        py: Python<'_>,
+        point: usize,
+        network: Option<String>,
+    ) -> PyResult<Vec<(&'static str, String)>> {
+        let found = self.watched(py, (point, None), move |experiment, point, progress| {
+            sim::forwarding_files_of_point(experiment, point, progress, network.as_deref())
+        })?;
+        let found = found.map_err(|error| wrong(&error))?;
         let files =
             [("opensm-lfts.dump", Some(found.tables)), ("path-sl.txt", found.path_sl), ("fabric.topo", found.fabric)];
         Ok(files.into_iter().filter_map(|(name, text)| Some((name, text?))).collect())
     }
 
-    /// JSON: the effective bisection bandwidth of a point's network over a number of random pairings.
-    #[pyo3(signature = (point, pairings, progress = None))]
+    /// JSON: the effective bisection bandwidth of a point's network over a number of random pairings. `network` names
+    /// one of several networks.
+    #[pyo3(signature = (point, pairings, network = None, progress = None))]
     fn effective_bisection(
         &self,
         py: Python<'_>,
         point: usize,
         pairings: u32,
+        network: Option<String>,
         progress: Option<&Progress>,
     ) -> PyResult<String> {
         let found = self.watched(py, (point, progress), move |experiment, point, progress| {
-            sim::effective_bisection_of_point(experiment, point, progress, pairings)
+            sim::effective_bisection_of_point(experiment, point, progress, (network.as_deref(), pairings))
         })?;
         Ok(json!(found.map_err(|error| wrong(&error))?).to_string())
     }

@@ -9,7 +9,7 @@ mod routing_table;
 pub use ::analysis::{
     Analysis, BindingChannel, BufferSpan, CableCount, CableUpgrade, Check, ClassLoads, ClassUpgrade, CostSums, Design,
     EffectiveBisection, LoadsKind, RouterMemory, SwitchCount, Upgrades, WorstCase, analyze, check, effective_bisection,
-    loads, warnings, worst_case,
+    forwarding_files, loads, warnings, worst_case,
 };
 pub use ::experiment::*;
 pub use ::network::{Machine, Network, Packets, Part, Sample, SourceWaits, traffic};

@@ -108,46 +108,50 @@ pub fn analyze_point(experiment: &Experiment, point: &Point, progress: &Progress
     analysis::analyze_with(&system, progress).map_err(|error| located(experiment, point, &error))
 }
 
-/// Returns the permutation of the nodes of a point's network that loads a channel most.
+/// Returns the permutation of the nodes of a point's network that loads a channel most. `network` names one of several.
 ///
 /// # Errors
-/// If the experiment is invalid (with file, line and key), if its network has no channels, or if its flows take too
-/// many paths.
+/// If the experiment is invalid (with file, line and key), if its network has no channels, if there is no such network,
+/// or if its flows take too many paths.
 pub fn worst_case_of_point(
     experiment: &Experiment,
     point: &Point,
     progress: &Progress,
+    network: Option<&str>,
 ) -> Result<WorstCase, ExperimentError> {
     let system = build(experiment, point, progress)?;
-    analysis::worst_case(&system, progress).map_err(|error| located(experiment, point, &error))
+    analysis::worst_case(&system, network, progress).map_err(|error| located(experiment, point, &error))
 }
 
-/// Returns the forwarding tables of a point's network.
+/// Returns the forwarding tables of a point's network. `network` names one of several.
 ///
 /// # Errors
-/// If the experiment is invalid (with file, line and key), or if forwarding tables cannot express its routing.
+/// If the experiment is invalid (with file, line and key), if there is no such network, or if forwarding tables cannot
+/// express its routing.
 pub fn forwarding_files_of_point(
     experiment: &Experiment,
     point: &Point,
     progress: &Progress,
+    network: Option<&str>,
 ) -> Result<ForwardingFiles, ExperimentError> {
     let system = build(experiment, point, progress)?;
-    analysis::forwarding_files(&system).map_err(|error| located(experiment, point, &error))
+    analysis::forwarding_files(&system, network).map_err(|error| located(experiment, point, &error))
 }
 
-/// Returns the effective bisection bandwidth of a point's network over a number of random pairings of its nodes.
+/// Returns the effective bisection bandwidth of a point's network over a number of random pairings of its nodes. The
+/// network's name is one of several.
 ///
 /// # Errors
-/// If the experiment is invalid (with file, line and key), if its network has no channels or fewer than two nodes, or
-/// without a pairing.
+/// If the experiment is invalid (with file, line and key), if its network has no channels or fewer than two nodes, if
+/// there is no such network, or without a pairing.
 pub fn effective_bisection_of_point(
     experiment: &Experiment,
     point: &Point,
     progress: &Progress,
-    pairings: u32,
+    asked: (Option<&str>, u32),
 ) -> Result<EffectiveBisection, ExperimentError> {
     let system = build(experiment, point, progress)?;
-    analysis::effective_bisection(&system, pairings, progress).map_err(|error| located(experiment, point, &error))
+    analysis::effective_bisection(&system, asked, progress).map_err(|error| located(experiment, point, &error))
 }
 
 /// Returns, for each job of a point, the load of each channel as a share of the channel's own bandwidth, per unit of

@@ -16,6 +16,7 @@ import cutthrough.reports.checks as checks
 import cutthrough.reports.designs as designs
 import cutthrough.reports.tables as reports
 import cutthrough.reports.upgrades as upgrades
+from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.channels import Stored
 from cutthrough.cli.common import (
     FileArgument,
@@ -69,6 +70,15 @@ TablesOption = Annotated[
         metavar="DIR",
         help="Where the routing goes as forwarding tables of an InfiniBand fabric.",
         show_default="nowhere",
+    ),
+]
+NetworkOption = Annotated[
+    list[str],
+    typer.Option(
+        "--network",
+        metavar="NAME",
+        help="A network for --worst, --pairings and --tables, of several; may be given again.",
+        show_default="all",
     ),
 ]
 UpgradeOption = Annotated[
@@ -130,6 +140,7 @@ def analyze(
     pairings: PairingsOption = 0,
     upgrade: UpgradeOption = False,
     tables: TablesOption = None,
+    network: NetworkOption = [],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
 ) -> None:
     """Compute exact channel loads and the saturation bound, without simulation.
@@ -149,61 +160,99 @@ def analyze(
 
     `--tables` writes files that `routing.kind = "forwarding-tables"` reads. Each point of a sweep has a folder.
 
+    Of several networks, these options take each or those of `--network`. Names of files and folders have the network's.
+
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
     needs_folder(context, out_directory, "--out")
     for folder in filter(None, (out_directory, tables)):
         folder_target(folder)
     experiment = experiments.read_file(file, parse_sets(set_))
-    analyses, cases = _analyzed(experiment, worst, pairings)
+    if network and not (worst or pairings or tables):
+        raise refuse("--network", "it is for --worst, --pairings and --tables")
+    analyses, cases = _analyzed(experiment, (worst, pairings), network)
     axes = [axis for axis in json.loads(experiment.axes()) if axis in analyses[0]]
     paths = []
     if out_directory:
         paths = _save(analyses, axes, out_directory, Pictures(plots, formats))
         atomic.write_alone(out_directory / "designs.csv", designs.designs_csv(analyses, axes))
-    written = [case.save(out_directory / f"worst-{place:03}.csv") for place, case in enumerate(cases) if out_directory]
-    exported = _export(analyses, tables) if tables else []
+    written = [case.save(out_directory / f"worst-{place}.csv") for place, case in cases.items() if out_directory]
+    exported = _export(analyses, network, tables) if tables else []
     if json_output:
         print_json({"version": _core.__version__, "points": analyses})
         return
+    _print_analyses(analyses, axes, upgrade)
+    _print_files(("Plot", paths), ("Pattern", written), ("Forwarding tables", exported))
+
+
+def _analyzed(
+    experiment: _core.Experiment, asked: tuple[bool, int], given: Sequence[str]
+) -> tuple[list[api.Analysis], dict[str, api.WorstCase]]:
+    """Returns the analyses, with what options add to them, and the worst permutations by point and network.
+
+    `asked` says whether worst permutations are searched, and the number of random pairings.
+    """
+    (worst, pairings), cases = asked, {}
+    with Bar(LINE_S) as bar:
+        analyses = api.analyze_points(experiment, bar)
+        chosen = [(place, name) for place, analysis in enumerate(analyses) for name in _networks(analysis, given)]
+        pairs = [(analyses[place], name) for place, name in chosen]
+        if worst:
+            found = api.worst_cases(pairs, bar)
+            cases = {_place(*key): case for key, case in zip(chosen, found, strict=True)}
+            _add("worst_case", pairs, found)
+        if pairings:
+            _add("effective_bisection", pairs, api.effective_bisections(pairs, pairings, bar))
+    return analyses, cases
+
+
+def _networks(analysis: api.Analysis, given: Sequence[str]) -> list[str] | list[None]:
+    """Returns the networks that options of `analyze` take: the given ones of several, all, or the only one."""
+    known: list[str] = analysis.get("networks", [])
+    if given and not known:
+        raise refuse("--network", "the file has one network, which has no name: leave it out")
+    for name in given:
+        if name not in known:
+            raise refuse("--network", f"there is no network `{name}`", allowed=known, help=nearest(name, known))
+    return list(dict.fromkeys(given)) or known or [None]
+
+
+def _place(place: int, network: str | None) -> str:
+    """Returns the part of a file's name that says its point and its network."""
+    return f"{place:03}" if network is None else f"{place:03}-{network}"
+
+
+def _add(key: str, pairs: Sequence[tuple[api.Analysis, str | None]], found: Sequence[Mapping[str, Any]]) -> None:
+    """Adds a result to each analysis. Those of several networks are a mapping by their names."""
+    for (analysis, network), extra in zip(pairs, found, strict=True):
+        if network is None:
+            analysis[key] = extra
+        else:
+            analysis.setdefault(key, {})[network] = extra
+
+
+def _export(analyses: Sequence[api.Analysis], given: Sequence[str], directory: Path) -> list[Path]:
+    """Writes the forwarding tables of every point and network; returns the paths of the files."""
+    paths = []
+    for place, analysis in enumerate(analyses):
+        for network in _networks(analysis, given):
+            texts = analysis.forwarding_tables(network)
+            folder = directory / f"{place:03}" if len(analyses) > 1 else directory
+            folder = folder if network is None else folder / network
+            atomic.make_folder(folder)
+            for name, text in texts.items():
+                atomic.write_alone(folder / name, text)
+                paths.append(folder / name)
+    return paths
+
+
+def _print_analyses(analyses: Sequence[api.Analysis], axes: Sequence[str], upgrade: bool) -> None:
     for analysis in analyses:
         _print_analysis(analysis, axes)
         _print_extras(analysis, upgrade)
     if len({json.dumps(analysis["design"]) for analysis in analyses}) > 1:
         out.print(designs.designs_table(analyses, axes))
     _print_notes(analyses)
-    _print_files(("Plot", paths), ("Pattern", written), ("Forwarding tables", exported))
-
-
-def _analyzed(
-    experiment: _core.Experiment, worst: bool, pairings: int
-) -> tuple[list[api.Analysis], list[api.WorstCase]]:
-    """Returns the analyses, with what options add to them, and the worst permutations."""
-    with Bar(LINE_S) as bar:
-        analyses = api.analyze_points(experiment, bar)
-        cases = api.worst_cases(analyses, bar) if worst else []
-        bisections = api.effective_bisections(analyses, pairings, bar) if pairings else []
-    _add("worst_case", cases, analyses)
-    _add("effective_bisection", bisections, analyses)
-    return analyses, cases
-
-
-def _add(key: str, found: Sequence[Mapping[str, Any]], analyses: Sequence[api.Analysis]) -> None:
-    for analysis, extra in zip(analyses, found, strict=bool(found)):
-        analysis[key] = extra
-
-
-def _export(analyses: Sequence[api.Analysis], directory: Path) -> list[Path]:
-    """Writes the forwarding tables of every point; returns the paths of the files."""
-    files = [analysis.forwarding_tables() for analysis in analyses]
-    paths = []
-    for place, texts in enumerate(files):
-        folder = directory / f"{place:03}" if len(files) > 1 else directory
-        atomic.make_folder(folder)
-        for name, text in texts.items():
-            atomic.write_alone(folder / name, text)
-            paths.append(folder / name)
-    return paths
 
 
 def _print_files(*groups: tuple[str, Sequence[Path]]) -> None:
@@ -217,10 +266,13 @@ def _print_extras(analysis: Mapping[str, Any], upgrade: bool) -> None:
     if upgrade:
         out.print(upgrades.upgrades_table(analysis["upgrades"]))
         out.print(upgrades.cable_line(analysis["upgrades"]), markup=False)
-    if "worst_case" in analysis:
-        out.print(upgrades.worst_line(analysis["worst_case"]), markup=False, soft_wrap=True)
-    if "effective_bisection" in analysis:
-        out.print(upgrades.bisection_line(analysis["effective_bisection"]), markup=False, soft_wrap=True)
+    lines = {"worst_case": upgrades.worst_line, "effective_bisection": upgrades.bisection_line}
+    for key, line in lines.items():
+        found = analysis.get(key, {})
+        by_network = found if "networks" in analysis else {"": found} if found else {}
+        for network, one in by_network.items():
+            name = f"{network}: " if network else ""
+            out.print(f"{name}{line(one)}", markup=False, soft_wrap=True)
 
 
 def _print_notes(points: Sequence[Mapping[str, Any]]) -> None:

@@ -50,7 +50,7 @@ fn its_bound_is_that_of_the_worst_permutation() {
         (r#"kind = "polarfly", q = 2, nodes_per_router = 2, planes = 2"#, LINK),
     ] {
         let own = system(topology, &format!("{link}\n{WORKLOAD}"));
-        let worst = worst_case(&own, &Progress::new()).unwrap();
+        let worst = worst_case(&own, None, &Progress::new()).unwrap();
         assert_eq!(partners(&own, 0), worst.to, "{topology}");
         assert!((bound(&own) - worst.throughput_bound).abs() < 1e-9, "{topology}");
         assert!(worst.throughput_bound < 0.8, "{topology}: nothing is loaded");

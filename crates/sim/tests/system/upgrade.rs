@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use sim::{Analysis, Progress, analyze, effective_bisection, worst_case};
+use sim::{Analysis, Progress, System, WorstCase, analyze, effective_bisection, forwarding_files, worst_case};
+use units::NodeId;
 
 use crate::common::build;
 
@@ -83,7 +84,7 @@ fn the_worst_case_counts_bandwidths_and_follows_minimal_paths() {
     let dragonfly = r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#;
     let of = |routing: &str, link: &str| {
         let system = build(&text(dragonfly, routing, r#""uniform""#, link)).unwrap();
-        worst_case(&system, &Progress::new()).unwrap()
+        worst_case(&system, None, &Progress::new()).unwrap()
     };
     let minimal = of("minimal", "");
     assert_eq!((&*minimal.routing, minimal.exact, minimal.senders), ("minimal", true, 72));
@@ -97,7 +98,7 @@ fn the_worst_case_counts_bandwidths_and_follows_minimal_paths() {
     let stopped = Progress::new();
     stopped.cancel();
     let system = build(&text(dragonfly, "minimal", r#""uniform""#, "")).unwrap();
-    assert_eq!(worst_case(&system, &stopped).unwrap_err().key, "routing");
+    assert_eq!(worst_case(&system, None, &stopped).unwrap_err().key, "routing");
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn the_effective_bisection_is_the_mean_over_all_pairings() {
     // likely, a direction that is left out, and a bandwidth that is not counted.
     let of = |topology: &str, link: &str, pairings: u32| {
         let system = build(&text(topology, "shortest-path", r#""uniform""#, link)).unwrap();
-        effective_bisection(&system, pairings, &Progress::new())
+        effective_bisection(&system, (None, pairings), &Progress::new())
     };
     let pair = r#"{ kind = "mesh", dims = [2], nodes_per_router = 2 }"#;
     let found = of(pair, "", 2000).unwrap();
@@ -118,7 +119,86 @@ fn the_effective_bisection_is_the_mean_over_all_pairings() {
     assert_eq!((wide.mean, wide.least, wide.half_width), (1.0, 1.0, Some(0.0)));
     // A tree of full bisection spreads each pairing evenly: no channel is above its bandwidth.
     let tree = build(&text(r#"{ kind = "fat-tree", k = 4, n = 3 }"#, "random-up-down", r#""uniform""#, "")).unwrap();
-    let spread = effective_bisection(&tree, 20, &Progress::new()).unwrap();
+    let spread = effective_bisection(&tree, (None, 20), &Progress::new()).unwrap();
     assert!((spread.least_flow - 1.0).abs() < 1e-9, "{spread:?}");
     assert_eq!(of(pair, "", 0).unwrap_err().key, "topology");
+}
+
+/// Nodes of some endpoints with a switch inside each node, and another network, with links of 400 Gb/s.
+fn with_islands((endpoints, count): (u32, u32), topology: &str, routing: &str, rest: &str) -> String {
+    format!(
+        r#"
+        node = {{ endpoints = {endpoints}, count = {count} }}
+        workload = {{ kind = "program", packet_size = "256 B", program = {{ kind = "collective", operation = "barrier" }} }}
+        relay = {{ network = "inside" }}
+        [[network]]
+        name = "between"
+        topology = {topology}
+        routing = {{ kind = "{routing}" }}
+        link = {{ bandwidth = "400 Gb/s", delay = "20 ns"{rest} }}
+        [[network]]
+        name = "inside"
+        topology = "single-switch:{endpoints}"
+        link = {{ bandwidth = "100 Gb/s", delay = "20 ns" }}
+        "#
+    )
+}
+
+#[test]
+fn one_of_several_networks_has_the_numbers_that_it_has_alone() {
+    // Would catch bandwidths in links of another network, channels of another network that are loaded, the routing of
+    // another network, other random pairings, and tables of routers that are counted over all networks.
+    let dragonfly = r#"{ kind = "dragonfly", p = 2, a = 4, h = 2 }"#;
+    for (routing, link) in [("minimal", ""), ("minimal", r#", global = { bandwidth = "4 Tb/s" }"#), ("ugal-l", "")] {
+        let alone = build(&text(dragonfly, routing, r#""uniform""#, link)).unwrap();
+        let both = build(&with_islands((8, 9), dragonfly, routing, link)).unwrap();
+        let (progress, name) = (Progress::new(), Some("between"));
+        let expected = worst_case(&alone, None, &progress).unwrap();
+        let found = worst_case(&both, name, &progress).unwrap();
+        assert_eq!(found.class, expected.class.as_ref().map(|class| format!("between.{class}")));
+        assert!(found.channel.as_ref().unwrap().contains(found.class.as_ref().unwrap()));
+        let (class, channel) = (expected.class.clone(), expected.channel.clone());
+        assert_eq!(WorstCase { class, channel, ..found }, expected);
+        let bisection = |system, name| effective_bisection(system, (name, 50), &progress).unwrap();
+        assert_eq!(bisection(&both, name), bisection(&alone, None));
+        assert_eq!(bisection(&both, Some("inside")).mean, 1.0);
+        assert_eq!(worst_case(&both, Some("inside"), &progress).unwrap().throughput_bound, 1.0);
+        let tables = |system, name| forwarding_files(system, name).map_err(|error| (error.key, error.message));
+        match (tables(&both, name), tables(&alone, None)) {
+            (Err((key, message)), Err((expected, why))) => {
+                assert_eq!((key, message), (format!("network.between.{expected}"), why));
+            }
+            (found, expected) => assert_eq!(found, expected),
+        }
+        assert!(tables(&both, Some("inside")).is_ok());
+    }
+}
+
+#[test]
+fn islands_are_analysed_by_their_nodes() {
+    // Two rails, each with two routers of two nodes and one wire, which both nodes of a router cross. Would catch pairs on
+    // different rails, an island without its permutation, nodes of the topology that are numbers of endpoints, and planes
+    // that count.
+    let pair = r#"{ kind = "mesh", dims = [2], nodes_per_router = 2, planes = 2 }"#;
+    let rails = with_islands((2, 4), pair, "shortest-path", "").replace("routing", "order = \"by-rail\"\nrouting");
+    let (system, name, progress) = (build(&rails).unwrap(), Some("between"), Progress::new());
+    let worst = worst_case(&system, name, &progress).unwrap();
+    assert_eq!((worst.throughput_bound, worst.senders, worst.to.len()), (0.5, 8, 8));
+    // Endpoint e of node n has the number 2 n + e, and nodes 0 and 1 are on one router.
+    let crosses = |(from, to): (u32, &NodeId)| from % 2 == to.0 % 2 && (from < 4) != (to.0 < 4);
+    assert!((0..).zip(&worst.to).all(crosses), "{:?}", worst.to);
+    let found = effective_bisection(&system, (name, 2000), &progress).unwrap();
+    assert!((found.mean - 2.0 / 3.0).abs() < 1.5 * found.half_width.unwrap(), "{found:?}");
+    // A node that no endpoint has taken neither sends nor receives: one of three crosses the wire each way.
+    let free = build(&with_islands((1, 3), pair, "shortest-path", "").replace(", planes = 2", "")).unwrap();
+    let worst = worst_case(&free, name, &progress).unwrap();
+    assert_eq!((worst.throughput_bound, worst.to.len()), (1.0, 3));
+    assert_eq!(effective_bisection(&free, (name, 20), &progress).unwrap().least, 1.0);
+    // A network of one endpoint has no pairs.
+    let refused = |system: &System, name| effective_bisection(system, (name, 1), &Progress::new()).unwrap_err();
+    assert_eq!(refused(&free, Some("inside")).key, "network.inside.topology");
+    assert!(refused(&free, Some("outside")).message.contains("between, inside"));
+    assert!(refused(&free, None).message.contains("between, inside"));
+    let alone = build(&text(pair, "shortest-path", r#""uniform""#, "")).unwrap();
+    assert!(refused(&alone, name).message.contains("one network"));
 }
