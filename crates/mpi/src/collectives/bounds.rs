@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::call::Collective;
 use super::table::{Algorithm, Operation};
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Islands};
 
 /// Parameters of the fastest possible message of a machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,8 +70,13 @@ pub struct FastestWithin {
 
 impl Fastest {
     /// Returns the parameters for the members of a communicator, which may not use all networks. Relays may: if no network
-    /// joins all members, messages of some may take any.
-    fn among(&self, communicator: &Communicator) -> Self {
+    /// joins all members, messages of some may take any. The trees of operations in the switches are in the first
+    /// network that joins all members.
+    fn among(&self, communicator: &Communicator, in_switches: bool) -> Self {
+        let joining = self.networks.iter().find(|network| in_switches && network.joins(communicator).1);
+        if let Some(network) = joining {
+            return Self { per_byte: 1.0 / network.rate, ..self.clone() };
+        }
         let (mut rate, mut joined) = (0.0, false);
         for network in &self.networks {
             let (some, all) = network.joins(communicator);
@@ -93,6 +98,41 @@ impl Fastest {
         let time = |bytes: f64, rate: f64| if rate > 0.0 { bytes / rate } else { 0.0 };
         let (island, rail) = (time(island, rate(first)), time(rail, rate(others)));
         (if is_pipeline { island.max(rail) } else { island + rail }) as u64
+    }
+
+    /// Returns the bytes that links of a member carry in a picosecond at most, for messages within islands of the first
+    /// network, and for messages between islands. `None` if relays may pass on messages between islands.
+    fn rates(&self, islands: &Islands) -> Option<[f64; 2]> {
+        let (first, others) = self.networks.split_first()?;
+        let is_sure = |network: &FastestNetwork| network.takes_all && self.rails.striped_above.is_none();
+        let joins_rail = |network: &FastestNetwork, rail: u32| {
+            let rail = islands.rail(rail);
+            let island = |member: u32| network.islands.get(rail.rank(member) as usize).copied().flatten();
+            island(0).is_some() && (1..rail.len()).all(|member| island(member) == island(0))
+        };
+        let joins = |network: &FastestNetwork| (0..islands.size()).all(|rail| joins_rail(network, rail));
+        if !(0..islands.size()).all(|rail| others.iter().any(|network| joins_rail(network, rail))) {
+            return None;
+        }
+        let last = others.iter().position(|network| is_sure(network) && joins(network));
+        let between = &others[..last.map_or(others.len(), |last| last + 1)];
+        let sum = |networks: &[FastestNetwork]| networks.iter().map(|network| network.rate).sum::<f64>();
+        Some([if is_sure(first) { first.rate } else { sum(&self.networks) }, sum(between)])
+    }
+
+    /// Returns the minimum time of an operation by islands that messages carry out, in picoseconds. 0 for others.
+    fn by_islands(&self, call: &Collective, communicator: &Communicator) -> u64 {
+        let call = call.within(communicator);
+        let Some(islands) = super::islands::islands_of(&call, communicator).filter(|_| self.limits_receivers) else {
+            return 0;
+        };
+        let least = super::islands::least_of_messages(&call, islands);
+        let (Some(least), Some([inside, between])) = (least, self.rates(islands)) else { return 0 };
+        let (island, rail) = (least.island / inside, least.rail / between);
+        // A member begins on its rail when it has its slice, and the islands gather what rails have ended.
+        let one = least.before / inside + rail + least.after_one / inside;
+        let each = least.before_each / inside + least.rail_each / between + least.after_each / inside;
+        self.latency + island.max(one).max(each) as u64
     }
 
     /// Returns the minimum time of a message of `bytes` bytes, in picoseconds.
@@ -163,8 +203,17 @@ impl RailUse {
 /// For an allreduce in the switches, the link of each node carries the buffer at least once in each direction: the time
 /// is n/B, where messages take 2(P-1)/P n/B, because the switches combine and copy the data of the other nodes. With
 /// owners (`nvls`) of N nodes it is (N+1)/N n/B.
+///
+/// For a hierarchical operation by islands, a message between islands takes another network than one inside. With c
+/// islands of s members, links of B inside and of b between islands, and slices of z = n/s, an allreduce takes at least
+/// the longest of three times:
+///
+/// - 2(s-1) z/B;
+/// - z/B + 2(c-1)/c z/b + z/B: a member has its slice before its rail begins, and another member gets the result after
+///   the rail has ended;
+/// - z/B + z/b + (s-1) z/B: all slices that a member gathers have crossed their rails.
 pub fn bound(call: &Collective, communicator: &Communicator, fastest: &Fastest) -> u64 {
-    bound_of(call, communicator, fastest, false)
+    bound_of(call, communicator, fastest, false).max(fastest.by_islands(call, communicator))
 }
 
 /// Returns the part of [`bound`] that counts for several operations together, one after another or at once, in
@@ -174,8 +223,8 @@ pub fn bound_beside(call: &Collective, communicator: &Communicator, fastest: &Fa
 }
 
 fn bound_of(call: &Collective, communicator: &Communicator, fastest: &Fastest, is_beside: bool) -> u64 {
-    let (all, fastest) = (fastest, &fastest.among(communicator));
     let Collective { operation, algorithm, bytes, .. } = call.within(communicator);
+    let (all, fastest) = (fastest, &fastest.among(communicator, algorithm.is_of_switches()));
     let members = f64::from(communicator.len());
     let (nodes, most, least) = match communicator.nodes() {
         None => (members, 1.0, 1.0),

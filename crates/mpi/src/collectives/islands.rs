@@ -217,3 +217,63 @@ pub(super) fn least_bytes(call: &Collective, communicator: &Communicator) -> Opt
         _ => [bytes * count * size, others * count * bytes],
     })
 }
+
+/// Bytes of an operation by islands that messages carry out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct LeastOfMessages {
+    /// Bytes that some member sends or receives within islands at least, in all stages.
+    pub island: f64,
+    /// Bytes that some member receives on its rail at least.
+    pub rail: f64,
+    /// Bytes that each member of that rail has received in its island before it begins on the rail.
+    pub before: f64,
+    /// Bytes that another member of the island receives after the member's rail has ended.
+    pub after_one: f64,
+    /// Bytes that every member has received in its island before it begins on its rail.
+    pub before_each: f64,
+    /// Bytes that every member receives on its rail.
+    pub rail_each: f64,
+    /// Bytes that some member receives after rails have ended.
+    pub after_each: f64,
+}
+
+/// Returns the bytes of an operation by islands that messages carry out. `None` if switches do. Slices differ by one
+/// element at most.
+pub(super) fn least_of_messages(call: &Collective, islands: &Islands) -> Option<LeastOfMessages> {
+    if call.algorithm.is_of_islands() {
+        return None;
+    }
+    let (count, size, bytes) = (f64::from(islands.count()), f64::from(islands.size()), call.bytes as f64);
+    let slice = bytes / size;
+    let least = (slice - f64::from(call.element)).max(0.0);
+    let (others, mean) = ((size - 1.0) * slice, (count - 1.0) / count * slice);
+    Some(match call.operation {
+        Operation::Allreduce => LeastOfMessages {
+            island: 2.0 * others,
+            rail: 2.0 * mean,
+            before: slice,
+            after_one: slice,
+            before_each: least,
+            rail_each: least,
+            after_each: others,
+        },
+        Operation::ReduceScatter => LeastOfMessages {
+            island: others,
+            rail: mean,
+            before: slice,
+            after_one: 0.0,
+            before_each: 0.0,
+            rail_each: 0.0,
+            after_each: 0.0,
+        },
+        _ => LeastOfMessages {
+            island: (size - 1.0) * count * bytes,
+            rail: (count - 1.0) * bytes,
+            before: 0.0,
+            after_one: count * bytes,
+            before_each: 0.0,
+            rail_each: (count - 1.0) * bytes,
+            after_each: (size - 1.0) * count * bytes,
+        },
+    })
+}

@@ -183,4 +183,21 @@ fn a_sequence_is_bound_by_each_network() {
     assert_eq!(bound(&pipeline, own, &fastest), 1000 + 200_000, "both networks at once");
     assert_eq!(time(Operation::ReduceScatter, Algorithm::NvlsDoubling), 1000 + 80_000 + 100_000);
     assert_eq!(time(Operation::Allgather, Algorithm::NvlsRing), 1000 + 640_000 + 800_000);
+    // By messages: slices of 2000 bytes cross a link inside and a rail, and a member then gathers three of them. Only
+    // whole elements are sure.
+    let element = u64::from(both.element);
+    let hierarchical = |operation| time(operation, Algorithm::Hierarchical);
+    assert_eq!(hierarchical(Operation::Allreduce), 1000 + (2000 - element) * 110 + 60_000);
+    assert_eq!(hierarchical(Operation::ReduceScatter), 1000 + 20_000 + 100_000);
+    assert_eq!(hierarchical(Operation::Allgather), 1000 + 800_000 + 480_000);
+    // Relays may use the ports of others, and striped messages all networks: the bytes are those of all networks.
+    let all = 1000 + (2.0 * 7.0 / 8.0 * 8000.0 / 0.11) as u64;
+    let mut relayed = fastest.clone();
+    relayed.networks[1].islands = (0..8).map(|rank| (rank % 4 < 2).then_some(rank % 4)).collect();
+    let messages = Collective::new(Operation::Allreduce, Algorithm::Hierarchical, 8000);
+    assert_eq!(bound(&messages, own, &relayed), all);
+    // Trees are in the first network that joins all members, and take no other.
+    let joined = Fastest { networks: vec![fastest.networks[0].clone(), network(0.02, &[0; 8])], ..fastest };
+    let in_switch = Collective::new(Operation::Allreduce, Algorithm::InSwitch, 8000);
+    assert_eq!(bound(&in_switch, own, &joined), 1000 + 400_000);
 }

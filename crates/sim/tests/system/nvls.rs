@@ -285,7 +285,7 @@ fn sequences_serve_every_program_and_are_refused_where_nodes_are_no_islands() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn no_operation_is_faster_than_its_bound(
         (gpus, count) in (prop::sample::select(vec![2_u32, 4]), prop::sample::select(vec![2_u32, 3, 4])),
@@ -296,15 +296,29 @@ proptest! {
         bytes in prop_oneof![0_u64..100, 1_u64..400_000],
         rails in prop::sample::select(vec!["by-rank", "round-robin", "hash"]),
         segment in prop_oneof![Just(None), (4096_u64..100_000).prop_map(Some)],
+        (is_joined, is_limited, is_striped, is_relayed) in any::<(bool, bool, bool, bool)>(),
     ) {
-        // Would catch a bound that leaves out what switches save, one of another network, and one that counts a rail that
-        // trees do not keep to.
-        let single = algorithm == "nvls" || algorithm == "in-switch";
+        // Would catch a bound that leaves out what switches save, one of another network, one that counts a rail that
+        // trees do not keep to, and stages that are taken to follow one another where limits, stripes, relays or chunks
+        // let messages overlap.
+        let single = algorithm == "nvls" || algorithm == "in-switch" && !is_joined;
         let text = match single {
             true => island(gpus, count, (operation, algorithm), bytes, ""),
             false => nodes(gpus, count, (operation, algorithm), bytes, "relay = { network = \"inside\" }"),
         };
-        let text = text.replace("nic = {", &format!("nic = {{ rails = {{ policy = \"{rails}\" }},"));
+        let stripe = if is_striped && !single { ", stripe_above = \"2 KiB\", stripe_over = \"all-networks\"" } else { "" };
+        let text = text.replace("nic = {", &format!("nic = {{ rails = {{ policy = \"{rails}\"{stripe} }},"));
+        let by_rail = format!("topology = \"single-switch:{count}\"\n        order = \"by-rail\"");
+        let ports = format!("{by_rail}\n        endpoints = [0]");
+        let text = match is_joined {
+            true => text.replace(&by_rail, &format!("topology = \"single-switch:{}\"", gpus * count)),
+            false if is_relayed && ["hierarchical", "ring"].contains(&algorithm) => text.replace(&by_rail, &ports),
+            false => text,
+        };
+        let text = match is_limited && !is_striped {
+            true => text.replace("name = \"inside\"", "name = \"inside\"\n        up_to = \"8 KiB\""),
+            false => text,
+        };
         let pipelined = algorithm.starts_with("nvls-") && operation == "allreduce";
         let text = match segment.filter(|_| pipelined) {
             Some(segment) => text.replace("algorithm", &format!("segment = \"{segment} B\", algorithm")),
