@@ -11,7 +11,7 @@ use super::error::{ConfigError, ExperimentError};
 use super::include;
 use super::kinds;
 use super::language::{Fault, Language};
-use super::locate::{Source, Sources, find};
+use super::locate::{Source, Sources, addressed, find};
 use super::place::Place;
 use super::relations;
 use super::schema::{Key, Shape};
@@ -191,7 +191,7 @@ impl File {
 
     fn wrong_in(&self, index: usize, path: &str, message: String) -> ConfigError {
         let tree = tree_of(&self.tree, &self.axes, &self.settings, index);
-        ConfigError::new(find(&tree, path), path, message)
+        addressed(&tree, ConfigError::new(find(&tree, path), path, message))
     }
 }
 
@@ -376,27 +376,33 @@ fn point<L: Language>(
     index: usize,
 ) -> Result<Point<L::Spec>, ConfigError> {
     let mut tree = tree_of(tree, axes, settings, index);
-    L::fill_kinds(&mut tree).map_err(|Fault { path, message, written, allowed }| {
+    let spec = spec_of::<L>(&mut tree).map_err(|error| addressed(&tree, error))?;
+    Ok(Point { index, keys: keys(axes, settings, index), spec })
+}
+
+/// Completes a point's tree, and returns its typed value.
+fn spec_of<L: Language>(tree: &mut Table) -> Result<L::Spec, ConfigError> {
+    L::fill_kinds(tree).map_err(|Fault { path, message, written, allowed }| {
         let allowed = allowed.iter().map(String::as_str);
-        ConfigError::new(find(&tree, &path), path, message).allowing(&written, allowed)
+        ConfigError::new(find(tree, &path), path, message).allowing(&written, allowed)
     })?;
-    kinds::fill(L::shape(), &mut tree);
-    L::fill(&mut tree);
+    kinds::fill(L::shape(), tree);
+    L::fill(tree);
     // Faults of the file are in the order of its lines, before faults of options and of missing keys.
     let first = |fault: &ConfigError| fault.place.map_or((u32::MAX, 0), |place| (place.source, place.start));
-    if let Some(fault) = validate::faults(L::shape(), &tree, L::missing(&tree)).into_iter().min_by_key(first) {
+    if let Some(fault) = validate::faults(L::shape(), tree, L::missing(tree)).into_iter().min_by_key(first) {
         return Err(fault);
     }
     let wrong = |error: serde_json::Error| ConfigError::new(None, "", error.to_string());
     let spec: L::Spec = serde_json::from_value(tree.to_json()).map_err(wrong)?;
     let values = serde_json::to_value(&spec).map_err(wrong)?;
-    if let Some(fault) = relations::faults::<L>(&spec, &values, &tree).into_iter().min_by_key(first) {
+    if let Some(fault) = relations::faults::<L>(&spec, &values, tree).into_iter().min_by_key(first) {
         return Err(fault);
     }
-    if let Some((path, message)) = L::contradiction(&spec) {
-        return Err(ConfigError::new(find(&tree, &path), path, message));
+    match L::contradiction(&spec) {
+        Some((path, message)) => Err(ConfigError::new(find(tree, &path), path, message)),
+        None => Ok(spec),
     }
-    Ok(Point { index, keys: keys(axes, settings, index), spec })
 }
 
 /// Returns the swept keys and their values at a point, preceded by the names of its steps.

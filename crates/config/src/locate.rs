@@ -2,7 +2,7 @@
 
 use super::error::{ConfigError, Diagnosis, ExperimentError, Position, shown};
 use super::place::Place;
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{Entry, Node, Table, Value, path_of};
 
 /// A file that an experiment was read from.
 #[derive(Clone, Debug)]
@@ -98,6 +98,23 @@ pub(crate) fn find(root: &Table, path: &str) -> Option<Place> {
         }
     }
     Some(node.place)
+}
+
+/// Returns an error in which a table of a list has its name, as options and sweeps write it: `network.rail.router` for
+/// `network[1].router`. A table without a name, or with the name of another, has its number.
+pub(crate) fn addressed(root: &Table, error: ConfigError) -> ConfigError {
+    let Some((list, rest)) = error.key.split_once('[') else { return error };
+    let Some((index, _)) = rest.split_once(']') else { return error };
+    let name = || {
+        let (node, index) = (&root.get(list)?.node, index.parse().ok()?);
+        let name = child(node, &Step::Index(index))?.name()?;
+        (node.index_of(name) == Some(index) && path_of(name)? == [name]).then_some(name)
+    };
+    let Some(name) = name() else { return error };
+    let (numbered, named) = (format!("{list}[{index}]"), format!("{list}.{name}"));
+    let renamed = |text: &str| text.replace(&numbered, &named);
+    let help = error.help.as_deref().map(renamed);
+    ConfigError { key: renamed(&error.key), message: renamed(&error.message), help, ..error }
 }
 
 fn child<'a>(node: &'a Node, step: &Step) -> Option<&'a Node> {

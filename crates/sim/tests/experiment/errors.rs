@@ -1,6 +1,6 @@
 //! The whole text of errors, word for word: they are what a user sees of the schema.
 
-use sim::{PointError, Progress, check_point};
+use sim::{PointError, Progress, analyze_point, check_point};
 
 use super::{BASE, changed, error_of, load, load_with};
 
@@ -327,4 +327,51 @@ fn one_class_of_a_depth_for_all_is_refused() {
     let toml = set.resolved(&set.points()[0]);
     assert!(toml.contains("[router.buffer]\ndown = \"1 KiB\"\nup = \"8 KiB\"\n"), "{toml}");
     assert_eq!(load(&toml).unwrap().points()[0].spec, set.points()[0].spec);
+}
+
+#[test]
+fn a_fault_in_a_table_of_a_list_is_at_the_path_that_options_take() {
+    // Would catch a number for a name, in the key or in the message, a name that stands for another table, and a line of
+    // another table. The kinds of faults: a range, an unknown key, a shorthand, keys that contradict each other, a rule
+    // between keys, and what is found when the network is built.
+    let networks = |rest: &str| {
+        format!(
+            "workload = {{ kind = \"traffic\", load = 0.1 }}\nlink = {{ bandwidth = \"1 Gb/s\", delay = \"1 ns\" }}\n\
+             [[network]]\nname = \"inside\"\ntopology = \"single-switch:4\"\n[[network]]\n{rest}\n"
+        )
+    };
+    let rail = |rest: &str| networks(&format!("name = \"rail\"\ntopology = \"single-switch:8\"\n{rest}"));
+    let job = |rest: &str| {
+        let (start, end) = (BASE.find("[workload]").unwrap(), "workload = { kind = \"traffic\", load = 0.1");
+        let of = |name: &str, rest: &str| format!("[[job]]\nname = \"{name}\"\n{end}{rest}\n");
+        format!("{}{}{}", &BASE[..start], of("a", " }"), of("b", rest))
+    };
+    for (text, key, says) in [
+        (rail("router = { kind = \"input-output-queued\", vcs = 0 }"), "network.rail.router.vcs", "is 0"),
+        (rail("linc = 1"), "network.rail.linc", "unknown key `linc` in [network.rail]"),
+        (networks("name = \"rail\"\ntopology = \"tree:4\""), "network.rail.topology", "tree"),
+        (rail("rail_nodes = 2"), "network.rail.rail_nodes", "by-rail"),
+        (
+            rail("link = { bandwidth = \"1 Gb/s\", delay = \"1 ns\", up = { delay = \"2 ns\" } }"),
+            "network.rail.link.up",
+            "up",
+        ),
+        (rail("endpoints = [3]"), "network.rail.endpoints", "no endpoint 3"),
+        (networks("topology = \"single-switch:8\""), "network[1].name", "missing key `name` in [network[1]]"),
+        (rail("linc = 1").replace("rail", "inside"), "network[1].linc", "[network[1]]"),
+        (rail("linc = 1").replace("rail", "a.b"), "network[1].linc", "[network[1]]"),
+        (job(", lod = 1 }"), "job.b.workload.lod", "in [job.b.workload]"),
+        (job(" }\nstart = \"2 us\"\nend = \"1 us\""), "job.b.end", "`job.b.end` is 1 us"),
+    ] {
+        let found = load(&text).and_then(|experiment| {
+            let point = &experiment.points()[0];
+            analyze_point(&experiment, point, &Progress::new()).map(|_| ())
+        });
+        let error = found.expect_err(&text);
+        assert_eq!(error.key, key, "{text}");
+        assert!(error.message.contains(says), "{error}");
+        let second = text.rfind("[[").unwrap();
+        let line = error.position.as_ref().map(|position| position.line);
+        assert!(line.is_some_and(|line| line > text[..second].lines().count()), "{error}");
+    }
 }

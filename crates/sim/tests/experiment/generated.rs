@@ -123,7 +123,13 @@ impl Case {
 
     /// The error has to be there, to name the key, and to show its line.
     fn assert_refused(&self, key: &str, value: Value) -> ExperimentError {
-        let path = [self.path().as_str(), key].join(".").trim_start_matches('.').to_owned();
+        // A table of a list has its name, unless that is at fault.
+        let named = |list: &str| Some(format!("{list}.{}", self.file[list][0].get("name")?.as_str()?));
+        let section = match &*self.section.section {
+            list @ ("job" | "network") if key != "name" => named(list).expect("a name"),
+            _ => self.path(),
+        };
+        let path = [section.as_str(), key].join(".").trim_start_matches('.').to_owned();
         let error = self.error_with(key, value.clone()).unwrap_or_else(|| panic!("{path} = {value} was taken"));
         assert!(error.key == path || error.key.starts_with(&format!("{path}[")), "{path} = {value}: {error}");
         let position = error.position.as_ref().unwrap_or_else(|| panic!("no line: {error}"));

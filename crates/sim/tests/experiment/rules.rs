@@ -211,7 +211,7 @@ impl Drawn {
     /// Returns whether a file is refused at the key of the rule, by the rule.
     fn is_refused(&self, file: &Table) -> bool {
         let Err(error) = load(&file.to_string()) else { return false };
-        let path = self.key.replace("job.", "job[0].").replace("network.", "network[0].");
+        let path = self.key.replace("job.", "job.job0.").replace("network.", "network.name.");
         let compared =
             self.text.starts_with("at most") || self.text.starts_with("below") || self.text.starts_with("above");
         let says = if compared { format!("it must be {}", self.text) } else { format!("`{path}` {}", self.text) };

@@ -222,7 +222,7 @@ fn keys_of_jobs_are_swept_and_set_by_the_jobs_names() {
     assert_eq!((error.key.as_str(), error.message.as_str()), ("job.victm.workload.load", "there is no job `victm`"));
     assert_eq!(error.help.as_deref(), Some("did you mean `victim`?"));
     let error = load_with(&jobs, &[("job.victim.workload.load", "1.5")]).unwrap_err();
-    assert_eq!(error.key, "job[1].workload.load");
+    assert_eq!(error.key, "job.victim.workload.load");
     assert!(load_with(BASE, &[("job.victim.workload.load", "0.5")]).is_err());
     // What is resolved loads to the same.
     let resolved = experiment.resolved(&experiment.points()[1]);

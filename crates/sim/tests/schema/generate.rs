@@ -391,8 +391,10 @@ fn table_at<'t>(file: &'t mut Table, place: &[String]) -> Option<&'t mut Table> 
     let Some((first, rest)) = place.split_first() else { return Some(file) };
     match (file.get_mut(first)?, rest) {
         (Value::Table(table), rest) => table_at(table, rest),
-        (Value::Array(jobs), [number, rest @ ..]) => {
-            table_at(jobs.get_mut(number.parse::<usize>().ok()?)?.as_table_mut()?, rest)
+        (Value::Array(tables), [step, rest @ ..]) => {
+            let is_named = |table: &Value| table.get("name").and_then(Value::as_str) == Some(step);
+            let at = step.parse().ok().or_else(|| tables.iter().position(is_named))?;
+            table_at(tables.get_mut(at)?.as_table_mut()?, rest)
         }
         _ => None,
     }

@@ -298,9 +298,9 @@ fn what_is_wrong_with_a_job_is_refused_at_its_key() {
     assert_eq!(refused("", &[fine, &with("node_count = 1")]), "job.b.workload.pattern.kind");
     assert_eq!(refused("", &[fine, fine]), "job[1].name");
     assert_eq!(refused("", &[&fine.replace("\"a\"", "\"a b\"")]), "job[0].name");
-    assert_eq!(refused("", &[fine, &with("start = \"2 us\"\nend = \"2 us\"")]), "job[1].end");
-    assert_eq!(refused("", &[fine, &with("nodes = \"1\"\nnode_count = 1")]), "job[1].node_count");
-    assert_eq!(refused("", &[&with("background = true")]), "job[0].background");
+    assert_eq!(refused("", &[fine, &with("start = \"2 us\"\nend = \"2 us\"")]), "job.b.end");
+    assert_eq!(refused("", &[fine, &with("nodes = \"1\"\nnode_count = 1")]), "job.b.node_count");
+    assert_eq!(refused("", &[&with("background = true")]), "job.b.background");
     assert_eq!(refused("workload = { kind = \"traffic\", load = 0.1 }", &[fine]), "workload");
     assert_eq!(refused("placement = { strategy = \"random\" }", &[fine]), "placement");
     assert_eq!(refused("measure = { search = \"saturation\" }", &[fine, &with("")]), "measure.search");
