@@ -218,6 +218,28 @@ ADAPTERS = [
     _adapter("a3", "S-02", 1, "cn2 mlx5_0"),
     _adapter("b1", "S-01", 65, "Mellanox Technologies Aggregation Node"),
 ]
+
+
+def _node_record(lid: int, kind: str, guid: str, description: str) -> str:
+    fields = {"lid": lid, "node_type": kind, "num_ports": 4, "node_guid": f"0x{guid:0>16}"}
+    lines = [f"\t\t{name:.<24}{value}\n" for name, value in {**fields, "NodeDescription": description}.items()]
+    return "".join(["NodeRecord dump:\n", *lines])
+
+
+def _link_record(*ends: int) -> str:
+    fields = zip(("FromLID", "FromPort", "ToLID", "ToPort"), ends, strict=True)
+    return "".join(["LinkRecord dump:\n", *(f"\t\t{name:.<27}{value}\n" for name, value in fields)])
+
+
+#: Records of saquery: three hosts on two switches with two wires.
+SUBNET = [
+    _node_record(2, "Switch", "1", "leaf1"),
+    _node_record(3, "Switch", "2", "leaf2"),
+    *(_node_record(lid, "Channel Adapter", f"a{lid}", f"cn{lid} mlx5_0") for lid in (4, 5, 6)),
+    *(_link_record(*ends) for ends in ((2, 3, 3, 3), (3, 3, 2, 3), (2, 4, 3, 4), (3, 4, 2, 4))),
+    *(_link_record(*ends) for ends in ((4, 1, 2, 1), (2, 1, 4, 1), (5, 1, 2, 2), (2, 2, 5, 1))),
+    *(_link_record(*ends) for ends in ((6, 1, 3, 1), (3, 1, 6, 1))),
+]
 #: Two hosts with two interfaces, two leaves and a spine.
 INFRAGRAPH = {
     "devices": [
@@ -441,6 +463,7 @@ SAMPLES = [
         machine,
         command=MAP,
     ),
+    Sample("saquery", "records.txt", (SUBNET,), machine, command=MAP),
     Sample(
         "ibnetdiscover",
         "ports.topo",
@@ -759,6 +782,7 @@ TWICE: dict[str, list[tuple[str, str]]] = {
         ("4xNDR\n", "4xNDR 4xHDR\n"),
         ('Switch 65 "S-01"', 'Switch 65 "S-01" # ""\nSwitch 65 "S-01"'),
     ],
+    "saquery": [("FromPort...................1\n", "FromPort...................1\n\t\tFromPort...................1\n")],
     "slurm-conf": [("LinkSpeed=100", "LinkSpeed=100 LinkSpeed=200"), ("SwitchName=leaf2", "SwitchName=a SwitchName=b")],
     "slurm-yaml": [("        nodes: cn[001-002]\n", "        nodes: cn[001-002]\n        nodes: cn3\n")],
     "hwloc": [
@@ -832,7 +856,7 @@ def given_twice(sample: Sample) -> Iterator[bytes]:
 
 
 #: Lines whose loss, repetition or further words change nothing: comments, blank lines, identifiers, names.
-BESIDE = re.compile(r"\s*(#.*|---|- topology:.*|\w*guid=.*|<\?xml.*|)\s*")
+BESIDE = re.compile(r"\s*(#.*|---|- topology:.*|\w*guid=.*|NodeDescription\.+leaf.*|<\?xml.*|)\s*")
 #: The separator of words in a line, by format. Default: a blank.
 SEPARATORS = {
     "edges": ";",

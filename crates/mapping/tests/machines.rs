@@ -214,6 +214,80 @@ fn an_infiniband_fabric_is_read_with_parallel_wires() {
     assert!(machine.about().notes.iter().any(|note| note.contains("200 Gb/s")), "{:?}", machine.about().notes);
 }
 
+/// Returns saquery's record of a node: its LID, kind, GUID, number of ports and description.
+fn node_record(lid: u32, kind: &str, guid: &str, ports: u32, description: &str) -> String {
+    format!(
+        "NodeRecord dump:\n\t\tlid.....................{lid}\n\t\treserved................0x0\n\
+         \t\tnode_type...............{kind}\n\t\tnum_ports...............{ports}\n\
+         \t\tnode_guid...............0x{guid}\n\t\tNodeDescription.........{description}\n"
+    )
+}
+
+/// Returns saquery's two records of a wire between ports of LIDs.
+fn link_records((one, port): (u32, u32), (other, its_port): (u32, u32)) -> String {
+    let record = |from, out, port, to| {
+        format!(
+            "LinkRecord dump:\n\t\tFromLID....................{from}\n\t\tFromPort...................{out}\n\
+             \t\tToPort.....................{port}\n\t\tToLID......................{to}\n"
+        )
+    };
+    record(one, port, its_port, other) + &record(other, its_port, port, one)
+}
+
+#[test]
+fn records_of_saquery_are_the_fabric_that_ibnetdiscover_prints() {
+    // Would catch a wire that counts for each direction, the LID of a neighbour, an adapter of two ports as two nodes, and
+    // a GUID without its zeros.
+    let (one, two) = ("0000000000000001", "0000000000000002");
+    let dump = format!(
+        "Switch\t4 \"S-{one}\"\t\t# \"leaf one\" base port 0 lid 1 lmc 0\n[1]\t\"H-000000000000000a\"[1]\t\t# \"host1 mlx5_0\" lid 5\n\
+         [3]\t\"S-{two}\"[3]\t\t# \"leaf two\" lid 2\n[4]\t\"S-{two}\"[4]\t\t# \"leaf two\" lid 2\n\
+         Switch\t4 \"S-{two}\"\t\t# \"leaf two\" base port 0 lid 2 lmc 0\n[1]\t\"H-000000000000000b\"[2]\t\t# \"host2 mlx5_0\" lid 7\n\
+         [3]\t\"S-{one}\"[3]\t\t# \"leaf one\" lid 1\n[4]\t\"S-{one}\"[4]\t\t# \"leaf one\" lid 1\n\
+         Ca\t1 \"H-000000000000000a\"\t\t# \"host1 mlx5_0\"\n[1](a)\t\"S-{one}\"[1]\t\t# lid 5 lmc 0 \"leaf one\" lid 1\n\
+         Ca\t2 \"H-000000000000000b\"\t\t# \"host2 mlx5_0\"\n[2](b)\t\"S-{two}\"[1]\t\t# lid 7 lmc 0 \"leaf two\" lid 2\n"
+    );
+    let nodes = node_record(1, "Switch", one, 4, "leaf one")
+        + &node_record(7, "Channel Adapter", "000000000000000b", 2, "host2 mlx5_0")
+        + &node_record(2, "Switch", two, 4, "leaf two")
+        + &node_record(6, "Channel Adapter", "000000000000000b", 2, "host2 mlx5_0")
+        + &node_record(5, "Channel Adapter", "000000000000000a", 1, "host1 mlx5_0");
+    let links = link_records((5, 1), (1, 1))
+        + &link_records((1, 3), (2, 3))
+        + &link_records((1, 4), (2, 4))
+        + &link_records((7, 2), (2, 1));
+    let ports = "PortInfoRecord dump:\n\tRID\n\t\tEndPortLid..............7\n";
+    let asked = format!("[root@mgmt ~]# saquery\n{nodes}[root@mgmt ~]# saquery -x\n{links}{ports}");
+    let (expected, found) = (from_text("fabric.out", &dump).unwrap(), from_text("fabric.out", &asked).unwrap());
+    let parts = |machine: &Machine| {
+        let topology = machine.topology();
+        let ends = (0..topology.routers()).map(units::RouterId).flat_map(|router| {
+            (0..topology.ports(router)).map(move |port| topology.endpoint(router, units::PortId(port)))
+        });
+        let names: Vec<String> = (0..machine.places()).map(|place| machine.place_name(place)).collect();
+        (ends.collect::<Vec<_>>(), names, format!("{:?}", topology.views().addresses))
+    };
+    assert_eq!(parts(&found), parts(&expected));
+    let notes = found.about().notes.join("; ");
+    assert!(notes.contains("1 record of another kind is left out (the first: line "), "{notes}");
+    for (text, line, what) in [
+        (nodes.clone(), None, "there are no records of links: append the output of `saquery -x`"),
+        (links.clone(), None, "there are no records of nodes: append the output of `saquery`"),
+        (format!("{nodes}{}", link_records((1, 1), (9, 1))), Some(40), "LID 9 is that of no NodeRecord"),
+        (format!("{nodes}{}", link_records((1, 5), (2, 1))), Some(38), "port 5 of S-0000000000000001"),
+        (format!("{nodes}{links}{}", link_records((1, 4), (7, 1))), Some(76), "has a link already, in line 56"),
+        (nodes.replacen("Switch", "Swich", 1) + &links, Some(4), "`Swich` is none of"),
+        (nodes.replacen("lid.....................7", "lid.....................1", 1) + &links, Some(9), "already"),
+        (nodes.replacen("0x0000000000000002", "xyz", 1) + &links, Some(20), "`node_guid` is `xyz`"),
+        (format!("{nodes}LinkRecord dump:\n\t\tFromLID\n"), Some(37), "is no field"),
+        (nodes.replacen("reserved................0x0", "lid.....................8", 1), Some(3), "in line 2 already"),
+    ] {
+        let error = from_text("fabric.out", &text).expect_err(what);
+        assert!(error.message.contains(what), "{error}");
+        assert_eq!(error.line, line, "{error}");
+    }
+}
+
 /// Returns the machine of an ibnetdiscover dump: switches of 36 ports and adapters of 2, each with its ports.
 fn fabric(sections: &[(&str, &[&str])]) -> Result<Machine, LocatedError> {
     let mut text = String::new();

@@ -29,7 +29,17 @@ pub const EXPERIMENT: Input = Input { name: "experiment", most_bytes: 4 << 20, f
 pub const MACHINE: Input = Input {
     name: "machine",
     most_bytes: 64 << 20,
-    formats: &["edge-list", "ibnetdiscover", "infragraph", "slurm-conf", "slurm-yaml", "cray", "hwloc", "graphml"],
+    formats: &[
+        "edge-list",
+        "ibnetdiscover",
+        "saquery",
+        "infragraph",
+        "slurm-conf",
+        "slurm-yaml",
+        "cray",
+        "hwloc",
+        "graphml",
+    ],
 };
 /// Task graph.
 pub const TASK_GRAPH: Input = Input {

@@ -33,8 +33,8 @@ class Machine(Topology):
 
     Args:
         machine: A shorthand such as `"torus:16x16x16"`, a name such as `"lumi:groups=4"`, or a file: the output of
-            ibnetdiscover, Slurm's topology.conf or topology.yaml, a Cray interconnect, GraphML, InfraGraph, hwloc's
-            XML, an edge list; or a topology, or the table of one.
+            ibnetdiscover or saquery, Slurm's topology.conf or topology.yaml, a Cray interconnect, GraphML, InfraGraph,
+            hwloc's XML, an edge list; or a topology, or the table of one.
         cores: Cores of a node. Default: the named machine's, the cores of `node`, or 1.
         rank_order: `"TXYZ"` fills node after node; `"XYZT"` the first core of every node, then the second.
         allocation: The job's nodes: a box `"0:8,0:8,4:12"`, numbers `"0-63,100"`, or hosts `"node[001-064]"`.

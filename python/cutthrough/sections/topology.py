@@ -238,8 +238,8 @@ class File(Section, tag=("kind", "file")):
 
     path: str | None = key("""Path of the edge list, relative to the experiment file. Its lines are `link ROUTER ROUTER
         [CLASS] [xCOUNT]` and `node ROUTER [xCOUNT]`. Machine files that `map` reads are accepted too: ibnetdiscover's
-        output, Slurm's topology.conf or topology.yaml, a Cray interconnect, GraphML, InfraGraph (required, or
-        swept).""")
+        or saquery's output, Slurm's topology.conf or topology.yaml, a Cray interconnect, GraphML, InfraGraph (required,
+        or swept).""")
     recognise: Literal["levels", "groups", "grid", "cliques"] | None = key("""Property of the network to find in its
         wires. Excludes the lines `level`, `group`, `grid` and `cliques` of the file. Default: what these lines
         state.""")

@@ -258,8 +258,8 @@ fn from_file(name: &str, path: &Path) -> Result<Found, LocatedError> {
     }
     let topology: Arc<dyn Topology> = Arc::new(FileTopology::from_text(&text, name).map_err(|error| {
         let message = format!(
-            "{}; known are edge lists, ibnetdiscover's output, InfraGraph, Slurm's topology.conf and topology.yaml, a Cray \
-             interconnect, GraphML and hwloc's XML",
+            "{}; known are edge lists, the output of ibnetdiscover and of saquery, InfraGraph, Slurm's topology.conf and \
+             topology.yaml, a Cray interconnect, GraphML and hwloc's XML",
             error.message
         );
         LocatedError::key("machine", message)

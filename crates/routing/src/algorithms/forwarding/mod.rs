@@ -26,7 +26,7 @@ pub use self::export::ForwardingFiles;
 use self::text::{Fault, Known, LEVELS};
 use crate::{Hop, Route, RouteState, Routing};
 
-/// Networks read from ibnetdiscover's output: the forwarding tables of the fabric.
+/// Networks read from ibnetdiscover's or saquery's output: the forwarding tables of the fabric.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForwardingTablesSpec {
@@ -97,8 +97,8 @@ impl ForwardingTablesSpec {
     /// If a file cannot be read, if the topology lacks addresses, or if packets of a pair of nodes do not arrive.
     pub fn build(&self, topology: &dyn Topology, base: &Path) -> Result<impl Routing + 'static, KeyError> {
         let Some(addresses) = topology.views().addresses else {
-            let message = "routing \"forwarding-tables\" requires a network read from ibnetdiscover's output, with the \
-                           GUIDs, LIDs and ports of the fabric (without `recognise` of a grid or cliques)";
+            let message = "routing \"forwarding-tables\" requires a network read from ibnetdiscover's or saquery's output, \
+                           with the GUIDs, LIDs and ports of the fabric (without `recognise` of a grid or cliques)";
             return Err(KeyError::new("kind", message));
         };
         let known = Known::new(addresses);

@@ -56,8 +56,8 @@ pub const MAX_FILE_PORTS: u32 = MAX_WIRED_PORTS;
 #[serde(deny_unknown_fields)]
 pub struct FileSpec {
     /// Path of the edge list, relative to the experiment file. Its lines are `link ROUTER ROUTER [CLASS] [xCOUNT]` and
-    /// `node ROUTER [xCOUNT]`. Machine files that `map` reads are accepted too: ibnetdiscover's output, Slurm's
-    /// topology.conf or topology.yaml, a Cray interconnect, GraphML, InfraGraph.
+    /// `node ROUTER [xCOUNT]`. Machine files that `map` reads are accepted too: ibnetdiscover's or saquery's output,
+    /// Slurm's topology.conf or topology.yaml, a Cray interconnect, GraphML, InfraGraph.
     #[schemars(extend("x-example" = "\"network.edges\""))]
     pub path: PathBuf,
     /// Property of the network to find in its wires. Excludes the lines `level`, `group`, `grid` and `cliques` of the

@@ -63,6 +63,8 @@ pub(super) struct Dump<'a> {
     pub prompts: u64,
     /// Unknown words of ports and sections: their number, and the line number of the first.
     pub words: (u64, u64),
+    /// Records of saquery that describe neither nodes nor links: their number, and the line number of the first.
+    pub others: (u64, u64),
 }
 
 /// Beginnings of lines that do not describe wires.

@@ -1,5 +1,5 @@
 //! InfiniBand fabric as `ibnetdiscover` prints it: a section for each switch and each channel adapter, with a line for
-//! each connected port.
+//! each connected port. The records that `saquery` prints of nodes and links ([`records`]) describe the same.
 //!
 //! Every adapter that is connected to a switch is a node, named by its description (host and device). An adapter with
 //! several ports is attached to the switch of its first port. Several adapters of a host are slots of the host. Wires
@@ -11,6 +11,7 @@
 
 mod dump;
 mod hosts;
+mod records;
 mod speeds;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,7 @@ use units::LocatedError;
 
 use self::dump::{Device, DeviceKind, Dump, Wire};
 use self::hosts::host;
+use self::records::Records;
 use self::speeds::{ListedWire, Speeds};
 use super::wiring::{Node, natural};
 use super::{Wiring, WiringAddresses};
@@ -29,7 +31,8 @@ const AGGREGATION: &str = "aggregation node";
 
 /// Returns whether a text seems to be of this format.
 pub(crate) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| dump::section(0, line).is_some_and(|(_, device)| device.kind == DeviceKind::Switch))
+    let is_switch = |line| dump::section(0, line).is_some_and(|(_, device)| device.kind == DeviceKind::Switch);
+    records::recognize(text) || text.lines().any(is_switch)
 }
 
 /// Reads a fabric.
@@ -37,9 +40,15 @@ pub(crate) fn recognize(text: &str) -> bool {
 /// # Errors
 /// At a line that is not understood or that contradicts another, and if a switch has no section.
 pub(crate) fn read(text: &str) -> Result<Wiring, LocatedError> {
-    let dump = dump::read(text)?;
+    match records::recognize(text) {
+        true => wiring(&Records::read(text)?.dump()?),
+        false => wiring(&dump::read(text)?),
+    }
+}
+
+fn wiring(dump: &Dump<'_>) -> Result<Wiring, LocatedError> {
     let mut fabric = Fabric {
-        dump: &dump,
+        dump,
         wiring: Wiring::default(),
         left: LeftOut::default(),
         speeds: Speeds::default(),
@@ -69,7 +78,7 @@ pub(crate) fn read(text: &str) -> Result<Wiring, LocatedError> {
     }
     fabric.nodes();
     if are_known {
-        fabric.addresses.lids = lids(&dump);
+        fabric.addresses.lids = lids(dump);
         fabric.wiring.addresses = Some(std::mem::take(&mut fabric.addresses));
     }
     Ok(fabric.finish())
@@ -272,6 +281,9 @@ impl<'a> Fabric<'a> {
         let things = ["unknown word of ports or sections", "unknown words of ports or sections"];
         notes.count(words, things, is, &format!("left out (the first: line {first})"));
         notes.count(dump.prompts, ["line of a shell", "lines of a shell"], is, out);
+        let (others, first) = dump.others;
+        let things = ["record of another kind", "records of other kinds"];
+        notes.count(others, things, is, &format!("left out (the first: line {first})"));
         wiring.bytes_per_s = speeds.describe(notes);
         wiring
     }
