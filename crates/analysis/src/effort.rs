@@ -401,14 +401,12 @@ fn extent(system: &System, job: &Job) -> RunLength {
 const SAMPLE: usize = 64;
 
 /// Returns the memory of pacers, in bytes: of the flows between all pairs of nodes that send in a usual run. The number
-/// of flows that wait at a time is unknown before a run; the estimate assumes one for each node.
+/// of flows that wait at a time is unknown before a run; the estimate assumes one for each link of a node.
 pub(crate) fn pacer_bytes(system: &System) -> u64 {
     let paced = system.jobs.iter().filter(|job| !job.pacer.is_none());
-    paced.map(|job| flows(system, job) * PacedTraffic::BYTES_A_FLOW + nodes(system) * PacedTraffic::BYTES_A_NODE).sum()
-}
-
-fn nodes(system: &System) -> u64 {
-    u64::from(system.network.topology.nodes())
+    let topology = &system.network.topology;
+    let sources = u64::from(topology.nodes()) * u64::from(topology.planes());
+    paced.map(|job| flows(system, job) * PacedTraffic::BYTES_A_FLOW + sources * PacedTraffic::BYTES_A_SOURCE).sum()
 }
 
 /// Returns the number of node pairs between which a job sends. A node cannot have more destinations than messages.

@@ -18,7 +18,7 @@ pub const FILE_KEYS: [&str; 8] =
     ["path", "file", "graph", "next_graphs", "selection", "groups", "switches", "topology"];
 
 /// Facts that rules beside keys name.
-const FACTS: [Fact<ExperimentSpec>; 5] = [
+const FACTS: [Fact<ExperimentSpec>; 4] = [
     Fact {
         phrase: "ranks that send and receive",
         help: "workloads of kind \"benchmark\" and \"program\", and message-driven applications, have them",
@@ -30,15 +30,6 @@ const FACTS: [Fact<ExperimentSpec>; 5] = [
         holds: |spec| spec.nic.occupies(),
     },
     Fact { phrase: "several jobs", help: "", holds: |spec| spec.jobs.len() > 1 },
-    Fact {
-        phrase: "several planes",
-        help: "",
-        holds: |spec| {
-            spec.topology.planes > 1
-                || spec.networks.len() > 1
-                || spec.networks.iter().any(|own| own.topology.planes > 1)
-        },
-    },
     Fact { phrase: "several networks", help: "they are [[network]] tables", holds: |spec| !spec.networks.is_empty() },
 ];
 

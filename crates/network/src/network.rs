@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use fabric::Plan;
 use host::GroupParams;
-use routing::Routing;
 use routing::trees::Trees;
+use routing::{RouteState, Routing};
 use topology::{ChannelClass, Endpoint, Topology};
-use units::{Bytes, PlaneId, PortId, RouterId, Time};
+use units::{Bytes, Draw, NodeId, PlaneId, PortId, RouterId, Time};
 
 use crate::feature::Feature;
 use crate::ways::NetworkWays;
@@ -99,6 +99,14 @@ impl Network {
         let Some(networks) = self.topology.views().networks else { return 0..1 };
         let first = u32::from(networks.first_plane(self.part).0);
         first..first + networks.parts()[self.part].planes
+    }
+
+    /// Returns the initial routing state of a packet that its source sends into a plane.
+    pub fn start_on(&self, plane: u32, (from, to): (NodeId, NodeId), draw: &mut dyn Draw) -> RouteState {
+        match self.topology.planes() {
+            1 => self.routing.start(from, to, draw),
+            _ => self.routing.start_on(PlaneId(plane as u8), (from, to), draw),
+        }
     }
 
     /// Returns the class of the injection links of the job's network.

@@ -23,10 +23,7 @@ class NonePacer(Section, tag=("kind", "none")):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Window(Section, tag=("kind", "window")):
-    """Window: a packet leaves if the bytes sent but not acknowledged, including its own, fit into a window.
-
-    Excludes several planes: a pacer delays packets at a node's only link.
-    """
+    """Window: a packet leaves if the bytes sent but not acknowledged, including its own, fit into a window."""
 
     window: Size | None = key("""Number of bytes of a flow that may be sent but not acknowledged: at least one packet
         (greater than 0; required, or swept).""")

@@ -200,6 +200,13 @@ impl ScheduledTraffic {
     }
 }
 
+impl ScheduledTraffic {
+    /// Returns the node that has sent a packet which arrives at `node` now: its source, or the last relay.
+    pub(super) fn sender(&self, node: NodeId, (flow_id, mark): (u32, u32)) -> NodeId {
+        NodeId(self.executor.sender(node.0, (job_of(flow_id).1, mark)))
+    }
+}
+
 impl Traffic for ScheduledTraffic {
     fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
         self.next_of(node, (now, actions), |_, _| true)

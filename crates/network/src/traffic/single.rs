@@ -3,6 +3,7 @@
 use fabric::{Actions, Demand, Member, Traffic, TrafficEvent, TreePacket};
 use units::NodeId;
 
+use super::numbers::job_of;
 use super::open::OpenTraffic;
 use super::scheduled::ScheduledTraffic;
 use super::volume::{Flow, VolumeTraffic};
@@ -24,6 +25,14 @@ impl JobTraffic {
     pub fn begin_phase(&mut self, flows: &[Vec<Flow>], at: u64, actions: &mut Actions) {
         if let Self::Volume(traffic) = self {
             traffic.begin_phase(flows, at, actions);
+        }
+    }
+
+    /// Returns the node that has sent a packet which arrives at `node` now. The packet has a flow id and a mark.
+    pub(super) fn sender(&self, node: NodeId, packet: (u32, u32)) -> NodeId {
+        match self {
+            Self::Open(_) | Self::Volume(_) => self.source(job_of(packet.0).1),
+            Self::Scheduled(traffic) => traffic.sender(node, packet),
         }
     }
 }

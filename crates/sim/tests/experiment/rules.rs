@@ -128,7 +128,6 @@ fn make(file: &mut Table, term: &str, holds: bool) {
         }
         ("overheads that occupy processors", holds) => set(file, "nic.occupies", holds.into()),
         ("several jobs", true) => set_jobs(file, 2),
-        ("several planes", true) => set(file, "topology.planes", 2.into()),
         ("several networks", true) => set_networks(file),
         (_, false) => {}
         (term @ "nic.pio.buffer", true) if !file.contains_key("nic") => {

@@ -67,7 +67,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "router* -router=shared-buffer routing* workload.pacer=* -workload.pacer=none link.*",
         "a flat network has neither routers nor packets",
     ),
-    ("workload.pacer=window", "topology.planes=*", "a pacer holds back what a node sends by its only link"),
     (
         "workload=collective workload.fanout* workload.late* workload.include_self=*",
         "placement.processes_per_node=*",

@@ -45,6 +45,7 @@ mod networks;
 mod nodes;
 mod nvls;
 mod operations;
+mod paced_planes;
 mod pacer;
 mod planes;
 mod product;

@@ -7,7 +7,7 @@ use units::NodeId;
 use crate::common::{Matrix, ROUTERS, build, digest, digest_of, idle_ns, result};
 
 /// 256 bytes at 10 Gb/s.
-const SLOT_NS: f64 = 204.8;
+pub const SLOT_NS: f64 = 204.8;
 
 /// Networks and two of their nodes: with one router between them, and with several.
 const PAIRS: &[(&str, (u32, u32))] = &[
@@ -23,7 +23,7 @@ fn experiment(topology: &str, delay: u32, rest: &str) -> String {
 }
 
 /// The keys of a window.
-fn window(bytes: u32, ack_size: Option<u32>) -> String {
+pub fn window(bytes: u32, ack_size: Option<u32>) -> String {
     let ack_size = ack_size.map_or(String::new(), |size| format!(", ack_size = \"{size} B\""));
     format!("pacer = {{ kind = \"window\", window = \"{bytes} B\"{ack_size} }}")
 }
@@ -85,7 +85,7 @@ fn a_message_larger_than_its_window_takes_a_round_trip_a_window() {
 }
 
 /// Workloads of every kind, without a pacer's key.
-const WORKLOADS: &[&str] = &[
+pub const WORKLOADS: &[&str] = &[
     r#"kind = "traffic", load = 0.4"#,
     r#"kind = "traffic", load = 0.3, injection = "poisson", message_size = "600 B", pattern = "tornado""#,
     r#"kind = "traffic", load = 0.2, injection = "periodic""#,
@@ -95,7 +95,7 @@ const WORKLOADS: &[&str] = &[
     r#"kind = "benchmark", benchmark = { kind = "wicon", pairs = "random", messages = 2, message_size = "600 B" }"#,
 ];
 
-const MEASURE: &str = r#"measure = { warm_up = "5 us", max_time = "40 us" }"#;
+pub const MEASURE: &str = r#"measure = { warm_up = "5 us", max_time = "40 us" }"#;
 const TORUS: &str = r#"kind = "torus", dims = [4, 2, 2]"#;
 
 #[test]

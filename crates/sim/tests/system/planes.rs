@@ -335,15 +335,6 @@ fn what_does_not_go_with_planes_is_refused_at_its_key() {
             "nic.rails",
             "send and receive",
         ),
-        (
-            experiment(
-                torus,
-                (2, "output-queued"),
-                r#"workload = { kind = "traffic", load = 0.1, pacer = { kind = "window", window = "2 KiB" } }"#,
-            ),
-            "workload.pacer.kind",
-            "several planes",
-        ),
         (experiment(torus, (17, "output-queued"), traffic), "topology.planes", "16"),
         (experiment(torus, (0, "output-queued"), traffic), "topology.planes", "1"),
     ] {

@@ -17,9 +17,9 @@ pub enum PacerSpec {
     Window(WindowSpec),
 }
 
-/// Window of outstanding bytes for each flow.
+/// Window of outstanding bytes for each flow. With several planes or networks, it limits the bytes on all links
+/// together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("x-rules" = ["excludes several planes: a pacer delays packets at a node's only link"]))]
 #[serde(deny_unknown_fields)]
 pub struct WindowSpec {
     /// Number of bytes of a flow that may be sent but not acknowledged: at least one packet.

@@ -15,6 +15,14 @@ use crate::slots::{MessageSlot, SendSlot};
 /// relayed messages.
 const RELAYED: u32 = 1 << 31;
 
+/// Goal of a packet that has arrived at a node.
+enum Heading {
+    /// Place of its message among the relayed messages: the node is a relay.
+    Relayed(u32),
+    /// Rank that it is for.
+    Rank(u32),
+}
+
 impl Executor {
     /// Returns the figures of the relays.
     pub fn relay_counts(&self) -> RelayCounts {
@@ -107,20 +115,48 @@ impl Executor {
         Hop { bytes: hop.bytes - bytes, before: bytes, piece: Piece { begins: false, ..hop.piece }, ..hop }
     }
 
+    /// Returns where a packet that has arrived at a node goes. `None`: to this node.
+    fn heading(&self, node: u32, (flow_id, mark): (u32, u32)) -> Option<Heading> {
+        let (source, part) = part_of(flow_id);
+        Some(match part {
+            Part::Numbered if self.placed.is_local(source) => {
+                let op = OpId { rank: source, number: mark };
+                Heading::Relayed(self.networks.as_ref()?.relays.find(op, node)?)
+            }
+            Part::Answer if mark & RELAYED != 0 => Heading::Relayed(mark & !RELAYED),
+            Part::Answer => Heading::Rank(self.sends[SendSlot(mark)].op.rank),
+            Part::Credit => Heading::Rank(mark),
+            Part::Placed => Heading::Rank(self.arrivals[MessageSlot(mark)].envelope.to),
+            Part::Numbered => Heading::Rank(self.arrivals[self.arrivals.find(source, mark)?].envelope.to),
+        })
+    }
+
+    /// Returns the node that has sent a packet which arrives at a node of this executor now: the node of its rank, or
+    /// the relay that has passed it on. The packet has a flow id and a mark.
+    pub fn sender(&self, node: u32, packet: (u32, u32)) -> u32 {
+        let mut at = self.source(packet.0);
+        let Some(Networks { ways, relays }) = self.networks.as_deref() else { return at };
+        let dst = match self.heading(node, packet) {
+            Some(Heading::Relayed(place)) => relays[place].message.dst,
+            Some(Heading::Rank(to)) => self.placed.node(to),
+            None => node,
+        };
+        // The way of a message that needs a relay does not depend on its size.
+        let mut next = ways.onward((at, dst)).to;
+        while next != node && next != dst {
+            (at, next) = (next, ways.onward((next, dst)).to);
+        }
+        at
+    }
+
     /// Returns the message of a packet, if the packet has arrived at a relay and passes on.
     pub(in super::super) fn passes_relay(&mut self, packet: &Arrived) -> Option<u32> {
         let &Arrived { flow_id, mark, node, .. } = packet;
         let (source, part) = part_of(flow_id);
         let control = u64::from(self.interface.control);
-        let to = match part {
-            Part::Numbered if self.placed.is_local(source) => {
-                return self.networks.as_ref()?.relays.find(OpId { rank: source, number: mark }, node);
-            }
-            Part::Answer if mark & RELAYED != 0 => return Some(mark & !RELAYED),
-            Part::Answer => self.sends[SendSlot(mark)].op.rank,
-            Part::Credit => mark,
-            Part::Placed => self.arrivals[MessageSlot(mark)].envelope.to,
-            Part::Numbered => self.arrivals[self.arrivals.find(source, mark)?].envelope.to,
+        let to = match self.heading(node, (flow_id, mark))? {
+            Heading::Relayed(place) => return Some(place),
+            Heading::Rank(to) => to,
         };
         let dst = self.placed.node(to);
         if dst == node {

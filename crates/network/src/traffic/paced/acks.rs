@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use engine::{Owner, Stream};
 use fabric::{Actions, Demand, FLOW_BITS, Notice, NoticeContent, Target};
-use units::{NodeId, RouterId};
+use units::{NodeId, PlaneId, RouterId};
 
 use super::spec::PacedSpec;
 use crate::network::Network;
 use crate::traffic::numbers::flow_of;
+use crate::traffic::sources::{number, sources};
 
 /// Packet that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrived {
-    /// Destination node, with its index in the partition.
-    pub node: (u32, NodeId),
-    /// Source node.
+    /// Destination node.
+    pub node: NodeId,
+    /// Link of the destination into the plane of the packet, by its index among the sources of the partition.
+    pub source: u32,
+    /// Node that has sent the packet.
     pub from: NodeId,
     /// Size of the packet, in bytes.
     pub bytes: u32,
@@ -42,21 +45,20 @@ impl Acknowledgements {
 
     /// Acknowledges a packet whose tail has just arrived.
     pub fn acknowledge(&mut self, arrived: Arrived, now: u64, actions: &mut Actions) {
-        let (node, _) = arrived.node;
         match self {
             Self::Packets(acks) => {
-                acks.queues[node as usize].push_back((arrived.from, arrived.bytes));
-                actions.wake(node);
+                acks.queues[arrived.source as usize].push_back((arrived.from, arrived.bytes));
+                actions.wake(arrived.source);
             }
             Self::Notices(acks) => acks.send(arrived, now, actions),
         }
     }
 
-    /// Returns the next acknowledgement packet of a node. All are due. None if there is none, or if acknowledgements
+    /// Returns the next acknowledgement packet of a source. All are due. None if there is none, or if acknowledgements
     /// are notices.
-    pub fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
+    pub fn next(&mut self, source: usize, now: u64) -> Option<Demand> {
         match self {
-            Self::Packets(acks) => acks.next(node, now),
+            Self::Packets(acks) => acks.next(source, now),
             Self::Notices(_) => None,
         }
     }
@@ -70,41 +72,44 @@ impl Acknowledgements {
     }
 }
 
-/// Acknowledgements as packets: one for each packet that has arrived, in the order of arrival.
+/// Acknowledgements as packets: one for each packet that has arrived, in the order of arrival, on the packet's plane.
 #[derive(Debug)]
 pub(super) struct AckPackets {
     spec: PacedSpec,
     size: u32,
     number: usize,
-    nodes: Vec<NodeId>,
+    /// Nodes of the sources, and the planes that they send into.
+    sources: Vec<(NodeId, u32)>,
     streams: Vec<Stream>,
-    /// Pending acknowledgements of each node: destination and acknowledged bytes. Bounded by the windows of the flows
+    /// Pending acknowledgements of each source: destination and acknowledged bytes. Bounded by the windows of the flows
     /// to the node.
     queues: Vec<VecDeque<(NodeId, u32)>>,
 }
 
 impl AckPackets {
-    fn new(spec: &PacedSpec, (size, number): (u32, usize), nodes: &[u32]) -> Self {
+    fn new(spec: &PacedSpec, (size, class): (u32, usize), nodes: &[u32]) -> Self {
+        let sources: Vec<_> = sources(nodes, spec.planes()).collect();
+        let stream = |&(node, plane): &(NodeId, u32)| Stream::new(spec.seed, Owner::Acknowledger(number(node, plane)));
         Self {
             spec: spec.clone(),
             size,
-            number,
-            nodes: nodes.iter().map(|&node| NodeId(node)).collect(),
-            streams: nodes.iter().map(|&node| Stream::new(spec.seed, Owner::Acknowledger(node))).collect(),
-            queues: vec![VecDeque::new(); nodes.len()],
+            number: class,
+            streams: sources.iter().map(stream).collect(),
+            queues: vec![VecDeque::new(); sources.len()],
+            sources,
         }
     }
 
-    fn next(&mut self, node: usize, now: u64) -> Option<Demand> {
-        let (dst, acknowledged) = self.queues[node].pop_front()?;
-        let from = self.nodes[node];
+    fn next(&mut self, source: usize, now: u64) -> Option<Demand> {
+        let (dst, acknowledged) = self.queues[source].pop_front()?;
+        let (from, plane) = self.sources[source];
         Some(Demand {
             generated_at: now,
             part: 0,
             release: now,
             to: Target::Node(dst),
             bytes: self.size,
-            state: self.spec.network.routing.start(from, dst, &mut self.streams[node]),
+            state: self.spec.network.start_on(plane, (from, dst), &mut self.streams[source]),
             flow_id: flow_of(self.number, from.0),
             mark: acknowledged,
         })
@@ -118,7 +123,7 @@ pub(super) struct AckNotices {
     /// Partition of each node of the machine.
     partition_of: Arc<[u16]>,
     job: usize,
-    /// Routers of the nodes, in ascending order, and the index of each node's router.
+    /// Routers of the nodes, in ascending order, and the index of each source's router. 0 for a source without router.
     routers: Vec<RouterId>,
     router_of: Vec<u32>,
     /// Delays of the idle paths from each router, in ticks, to the routers whose nodes have sent to its nodes. In
@@ -128,25 +133,32 @@ pub(super) struct AckNotices {
 
 impl AckNotices {
     fn new(spec: &PacedSpec, nodes: &[u32]) -> Self {
-        let router = |&node: &u32| spec.network.topology.attachment(NodeId(node)).0;
-        let mut routers: Vec<RouterId> = nodes.iter().map(router).collect();
+        let attachment = |(node, plane)| spec.network.topology.attachment_on(node, PlaneId(plane as u8));
+        let of_sources: Vec<_> = sources(nodes, spec.planes()).map(attachment).collect();
+        let mut routers: Vec<RouterId> = of_sources.iter().flatten().map(|&(router, _)| router).collect();
         routers.sort_unstable();
         routers.dedup();
-        let number = |node: &u32| routers.partition_point(|&other| other < router(node)) as u32;
+        let number = |own: &Option<(RouterId, _)>| {
+            own.map_or(0, |(router, _)| routers.partition_point(|&other| other < router) as u32)
+        };
         Self {
             network: spec.network.clone(),
             partition_of: Arc::clone(&spec.partition_of),
             job: spec.job,
-            router_of: nodes.iter().map(number).collect(),
+            router_of: of_sources.iter().map(number).collect(),
             delays: vec![Vec::new(); routers.len()],
             routers,
         }
     }
 
     fn send(&mut self, arrived: Arrived, now: u64, actions: &mut Actions) {
-        let Arrived { node: (number, node), from, bytes } = arrived;
-        let router = self.router_of[number as usize] as usize;
-        let (to, _) = self.network.topology.attachment(from);
+        let Arrived { node, source, from, bytes } = arrived;
+        let router = self.router_of[source as usize] as usize;
+        let plane = self.network.topology.plane_of(self.routers[router]);
+        let Some((to, _)) = self.network.topology.attachment_on(from, plane) else {
+            debug_assert!(false, "a packet from a node without a port in its plane");
+            return;
+        };
         let delays = &mut self.delays[router];
         let place = delays.binary_search_by_key(&to, |&(to, _)| to).unwrap_or_else(|place| {
             delays.insert(place, (to, self.network.idle_path(self.routers[router], to)));

@@ -1,4 +1,4 @@
-//! Flow numbers: one for each destination that a node has sent to.
+//! Flow numbers: one for each destination that a node has sent to, by whatever links.
 
 use fabric::Target;
 

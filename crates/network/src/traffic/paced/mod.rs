@@ -11,6 +11,13 @@
 //! know their traffic to each destination (volumes, ranks) have round-robin orders, and skip what may not be sent. A
 //! backlogged source has one message at a time, generated when the previous one has left, so nothing can overtake a
 //! waiting message.
+//!
+//! On several planes or networks, a node has a link into each, and a flow sends by all of them within one window, like
+//! the congestion window of a connection whose packets are sprayed over its paths. Each link asks for its own packets.
+//! An acknowledgement returns on the plane of its packet, and wakes the links of its node in the order in which they
+//! were last given packets, the longest ago first: an idle link goes before a busy one. A packet of open traffic that
+//! is not due is not in the window: it could keep another link from sending for long. A message that passes relays is a
+//! flow on each leg.
 
 mod acks;
 mod flows;
@@ -33,7 +40,7 @@ pub use spec::PacedSpec;
 /// Alarm purpose: a packet of a flow that may not send becomes due. The purposes of ranks are smaller.
 const RETRY: u32 = 6;
 
-/// Packet that a node was last given to send.
+/// Packet that a source was last given to send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Given {
     Nothing,
@@ -47,13 +54,19 @@ pub struct PacedTraffic {
     inner: JobTraffic,
     pacer: Box<dyn Pacer>,
     acks: Acknowledgements,
+    /// Flows by node, whatever its sources.
     flows: Flows,
     /// Nodes of this partition in ascending order, each with its index.
     numbers: Vec<(NodeId, u32)>,
+    /// Number of planes: the sources of a node.
+    planes: u32,
+    /// Sources of each node, the one that was given a packet the longest ago first.
+    turns: Vec<u32>,
+    /// Queues by source, as are the lists below.
     queues: Queues,
-    /// Packet that each node was last given.
+    /// Packet that each source was last given.
     given: Vec<Given>,
-    /// Time of each node's alarm, in ticks. 0 without an alarm.
+    /// Time of each source's alarm, in ticks. 0 without an alarm.
     alarms: Vec<u64>,
 }
 
@@ -61,9 +74,9 @@ impl PacedTraffic {
     /// Memory of a flow in bytes: its number by destination and its pacer's state. Includes the spare capacity of lists
     /// (half of their length).
     pub const BYTES_A_FLOW: u64 = (size_of::<(NodeId, u32)>() + size_of::<u64>()) as u64 * 3 / 2;
-    /// Memory of a node with one waiting flow, in bytes.
-    pub const BYTES_A_NODE: u64 =
-        (Queues::BYTES_A_NODE + size_of::<(NodeId, u32)>() + size_of::<Given>() + 6 * size_of::<u64>()) as u64;
+    /// Memory of a source with one waiting flow, in bytes.
+    pub const BYTES_A_SOURCE: u64 =
+        (Queues::BYTES_A_SOURCE + size_of::<(NodeId, u32)>() + size_of::<Given>() + 7 * size_of::<u64>()) as u64;
 
     /// Puts a pacer before the traffic of some nodes.
     ///
@@ -73,15 +86,19 @@ impl PacedTraffic {
         let Some(pacer) = spec.pacer.build() else { return Err(inner) };
         let mut numbers: Vec<(NodeId, u32)> = nodes.iter().map(|&node| NodeId(node)).zip(0..).collect();
         numbers.sort_unstable();
+        let planes = spec.planes();
+        let sources = nodes.len() * planes as usize;
         Ok(Self {
             inner,
             pacer,
             acks: Acknowledgements::new(spec, nodes),
             flows: Flows::new(nodes.len()),
             numbers,
-            queues: Queues::new(nodes.len()),
-            given: vec![Given::Nothing; nodes.len()],
-            alarms: vec![0; nodes.len()],
+            planes,
+            turns: (0..sources as u32).collect(),
+            queues: Queues::new(sources),
+            given: vec![Given::Nothing; sources],
+            alarms: vec![0; sources],
         })
     }
 
@@ -95,14 +112,14 @@ impl PacedTraffic {
         self.inner.begin_phase(flows, at, actions);
     }
 
-    /// Returns the generation time of the oldest packet that a node has not sent, in ticks, rounded down. None if there
-    /// is none.
-    pub fn next_generation_time(&self, node: usize) -> Option<u64> {
-        let given = match self.given[node] {
+    /// Returns the generation time of the oldest packet that a source has not sent, in ticks, rounded down. None if
+    /// there is none.
+    pub fn next_generation_time(&self, source: usize) -> Option<u64> {
+        let given = match self.given[source] {
             Given::Data(demand) => Some(demand.generated_at),
             Given::Nothing | Given::Acknowledgement => None,
         };
-        given.into_iter().chain(self.queues.oldest(node)).min()
+        given.into_iter().chain(self.queues.oldest(source)).min()
     }
 
     /// Returns the index of a node in this partition.
@@ -111,43 +128,77 @@ impl PacedTraffic {
         place.ok().map(|place| self.numbers[place].1)
     }
 
-    /// Returns a node's next data packet that may be sent.
-    fn next_data(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
-        let Self { inner, pacer, flows, queues, .. } = self;
-        let may_send = |to: Target, bytes: u32| pacer.may_send(flows.find(node, to), bytes);
-        let may_send_to = |dst: NodeId, bytes: u32| may_send(Target::Node(dst), bytes);
-        match inner {
-            JobTraffic::Open(open) => match queues.next(open, (node, now), may_send) {
-                Ok(demand) => Some(demand),
-                Err(due) => {
-                    self.retry(node, due.filter(|&due| due > now)?, actions);
-                    None
-                }
-            },
-            JobTraffic::Volume(volume) => queues.take_front(node).or_else(|| volume.next_of(node, may_send_to)),
-            JobTraffic::Scheduled(ranks) => {
-                queues.take_front(node).or_else(|| ranks.next_of(node, (now, actions), may_send_to))
-            }
+    /// Returns the index in this partition of the node of a source.
+    fn node_of(&self, source: usize) -> usize {
+        match self.planes {
+            1 => source,
+            planes => source / planes as usize,
         }
     }
 
-    /// Sets an alarm to query the node again when a packet that may not be sent is due.
-    fn retry(&mut self, node: usize, due: u64, actions: &mut Actions) {
-        if self.alarms[node] != due {
-            self.alarms[node] = due;
-            actions.alarm(due, node as u32, RETRY);
+    /// Returns the next data packet of a source that may be sent, for which its flow has room in the pacer.
+    fn next_data(&mut self, source: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
+        // A packet that was put back has its room still.
+        if !matches!(self.inner, JobTraffic::Open(_))
+            && let Some(demand) = self.queues.take_front(source)
+        {
+            return Some(demand);
+        }
+        let node = self.node_of(source);
+        let Self { inner, pacer, flows, queues, .. } = self;
+        let may_send = |to: Target, bytes: u32| pacer.may_send(flows.find(node, to), bytes);
+        let may_send_to = |dst: NodeId, bytes: u32| may_send(Target::Node(dst), bytes);
+        let demand = match inner {
+            JobTraffic::Open(open) => match queues.next(open, (source, now), may_send) {
+                Ok(demand) if self.planes > 1 && demand.release > now => {
+                    queues.put_back(source, demand);
+                    return self.retry(source, demand.release, actions);
+                }
+                Ok(demand) => demand,
+                Err(due) => return self.retry(source, due.filter(|&due| due > now)?, actions),
+            },
+            JobTraffic::Volume(volume) => volume.next_of(source, may_send_to)?,
+            JobTraffic::Scheduled(ranks) => ranks.next_of(source, (now, actions), may_send_to)?,
+        };
+        let flow = flows.find_or_add(node, demand.to, &mut **pacer);
+        pacer.sent(flow, demand.bytes);
+        Some(demand)
+    }
+
+    /// Sets an alarm to query a source again when a packet that may not be sent is due. Returns no packet.
+    fn retry(&mut self, source: usize, due: u64, actions: &mut Actions) -> Option<Demand> {
+        if self.alarms[source] != due {
+            self.alarms[source] = due;
+            actions.alarm(due, source as u32, RETRY);
+        }
+        None
+    }
+
+    /// Notes what a source is given to send.
+    fn give(&mut self, source: usize, given: Given) {
+        self.given[source] = given;
+        if self.planes > 1 {
+            let first = source - source % self.planes as usize;
+            let turns = &mut self.turns[first..first + self.planes as usize];
+            if let Some(own) = turns.iter().position(|&other| other as usize == source) {
+                turns[own..].rotate_left(1);
+            }
         }
     }
 
     /// Records the acknowledgement of `bytes` bytes of a flow from `node`.
     fn acknowledged(&mut self, node: u32, dst: NodeId, bytes: u32, actions: &mut Actions) {
-        let Some(flow) = self.flows.find(node as usize, Target::Node(dst)) else {
+        let to = Target::Node(dst);
+        let Some(flow) = self.flows.find(node as usize, to) else {
             debug_assert!(false, "an acknowledgement of a flow that has sent nothing");
             return;
         };
         self.pacer.acknowledged(flow, bytes);
-        if self.given[node as usize] == Given::Nothing || self.queues.has(node as usize, Target::Node(dst)) {
-            actions.wake(node);
+        let first = (node * self.planes) as usize;
+        for &source in &self.turns[first..first + self.planes as usize] {
+            if self.given[source as usize] == Given::Nothing || self.queues.has(source as usize, to) {
+                actions.wake(source);
+            }
         }
     }
 
@@ -158,19 +209,17 @@ impl PacedTraffic {
 }
 
 impl Traffic for PacedTraffic {
-    fn next(&mut self, node: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
-        self.given[node] = Given::Nothing;
+    fn next(&mut self, source: usize, now: u64, actions: &mut Actions) -> Option<Demand> {
+        self.given[source] = Given::Nothing;
         if let JobTraffic::Open(open) = &mut self.inner {
-            self.queues.fill_front(open, node, now);
+            self.queues.fill_front(open, source, now);
         }
-        if let Some(acknowledgement) = self.acks.next(node, now) {
-            self.given[node] = Given::Acknowledgement;
+        if let Some(acknowledgement) = self.acks.next(source, now) {
+            self.give(source, Given::Acknowledgement);
             return Some(acknowledgement);
         }
-        let demand = self.next_data(node, now, actions)?;
-        let flow = self.flows.find_or_add(node, demand.to, &mut *self.pacer);
-        self.pacer.sent(flow, demand.bytes);
-        self.given[node] = Given::Data(demand);
+        let demand = self.next_data(source, now, actions)?;
+        self.give(source, Given::Data(demand));
         // A packet that has waited was due before.
         Some(Demand { release: demand.release.max(now), ..demand })
     }
@@ -192,11 +241,12 @@ impl Traffic for PacedTraffic {
                     self.acknowledged(number, NodeId(job_of(flow_id).1), mark, actions);
                 }
             }
-            TrafficEvent::Delivered { flow_id, node, bytes, .. } => {
+            TrafficEvent::Delivered { flow_id, node, plane, bytes, mark, .. } => {
+                let from = self.inner.sender(node, (flow_id, mark));
                 self.inner.on_event(what, now, actions);
                 if let Some(number) = self.number(node) {
-                    let from = self.inner.source(job_of(flow_id).1);
-                    self.acks.acknowledge(Arrived { node: (number, node), from, bytes }, now, actions);
+                    let source = number * self.planes + u32::from(plane.0);
+                    self.acks.acknowledge(Arrived { node, source, from, bytes }, now, actions);
                 }
             }
             TrafficEvent::Notice(Notice { to, from, content: NoticeContent::Acknowledged(bytes), .. }) => {
@@ -211,13 +261,16 @@ impl Traffic for PacedTraffic {
         }
     }
 
-    fn take_back(&mut self, node: usize) -> bool {
+    fn take_back(&mut self, source: usize) -> bool {
         // Acknowledgements are always due.
-        if let Given::Data(demand) = std::mem::replace(&mut self.given[node], Given::Nothing) {
-            if let Some(flow) = self.flows.find(node, demand.to) {
+        if let Given::Data(demand) = std::mem::replace(&mut self.given[source], Given::Nothing) {
+            // Open traffic chooses again. Other packets have been handed over, and keep their room.
+            if matches!(self.inner, JobTraffic::Open(_))
+                && let Some(flow) = self.flows.find(self.node_of(source), demand.to)
+            {
                 self.pacer.taken_back(flow, demand.bytes);
             }
-            self.queues.put_back(node, demand);
+            self.queues.put_back(source, demand);
         }
         true
     }

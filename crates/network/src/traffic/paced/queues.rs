@@ -40,8 +40,8 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Memory of a node with one waiting flow, in bytes.
-    pub const BYTES_A_NODE: usize = size_of::<NodeQueues>() + size_of::<Queue>();
+    /// Memory of a source with one waiting flow, in bytes.
+    pub const BYTES_A_SOURCE: usize = size_of::<NodeQueues>() + size_of::<Queue>();
 
     /// Creates empty queues for `nodes` nodes.
     pub fn new(nodes: usize) -> Self {

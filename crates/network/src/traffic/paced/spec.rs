@@ -21,3 +21,10 @@ pub struct PacedSpec {
     /// Partition of each node of the machine.
     pub partition_of: Arc<[u16]>,
 }
+
+impl PacedSpec {
+    /// Returns the number of planes of all networks together: the sources of a node.
+    pub(super) fn planes(&self) -> u32 {
+        self.network.topology.planes()
+    }
+}
