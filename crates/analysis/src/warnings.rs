@@ -1,22 +1,23 @@
 //! Warnings of results that mislead although the experiment is valid: implausibly fast links, small buffers,
-//! head-of-line blocking, short runs, time series of a single interval, starving sources, idle paths.
+//! buses that are slower than links, head-of-line blocking, short runs, time series of a single interval, starving
+//! sources, idle paths.
 
 use fabric::MOST_TRANSMISSIONS;
 use fabric::catalogue::{Arbitration, HeadOfLine};
-use host::MOST_TRACED;
+use host::{BusOwner, MOST_TRACED};
 use routing::RoutingSpec;
 use routing::algorithms::detours::{ParSpec, UgalLSpec};
 use routing::algorithms::dragonfly::MinimalSpec;
 use topology::families::networks::Networks;
 use topology::{ChannelClass, TopologySpec, View};
 use traffic::patterns::adversarial;
-use units::{Bytes, KeyError, Time};
+use units::{Bandwidth, Bytes, KeyError, Time};
 
 use crate::effort;
 use crate::idle_paths::{self, IdlePaths};
 use crate::router_memory::{self, entered};
 use crate::starvation;
-use ::experiment::WarmUp;
+use ::experiment::{JoinedNetworkSpec, WarmUp};
 use ::network::Feature;
 use ::system::{Job, System};
 use measure::{PointResult, Warning};
@@ -51,6 +52,7 @@ pub fn warnings(system: &System) -> Result<Vec<Warning>, KeyError> {
         return Ok(fast_link(system).into_iter().chain(cut_short(system)).collect());
     }
     let mut found: Vec<Warning> = fast_link(system).into_iter().collect();
+    found.extend(slow_buses(system));
     found.extend(credits(system));
     found.extend(unproven(system));
     found.extend(memory(system));
@@ -83,6 +85,43 @@ fn fast_link(system: &System) -> Option<Warning> {
             fastest.0 / 8_000_000_000
         ),
     })
+}
+
+/// Share of the bandwidth of its links below which a bus is slow: less than headers of packets explain.
+const SLOW_BUS: f64 = 0.95;
+
+/// Warns of each of several networks whose links are faster, in one direction, than the bus of the interface that feeds
+/// them.
+fn slow_buses(system: &System) -> Vec<Warning> {
+    let (network, spec) = (&system.network, &system.spec);
+    let of_all = spec.nic.parts().and_then(|nic| nic.bus.as_ref());
+    let links_of = |part: usize| {
+        let own = network.on(part);
+        network.plan.bandwidth(own.injection()).0.saturating_mul(u64::from(own.planes()))
+    };
+    let of = |(part, own): (usize, &JoinedNetworkSpec)| {
+        let (key, bus) = match &own.nic {
+            Some(nic) => ("network.nic.bus", nic.bus.as_ref()?),
+            None => ("nic.bus", of_all?),
+        };
+        // Networks without interfaces that differ share the bus of a node.
+        let shares = |&other: &usize| other == part || own.nic.is_none() && spec.networks[other].nic.is_none();
+        let links = match bus.of {
+            BusOwner::Rail => links_of(part) / u64::from(network.on(part).planes()).max(1),
+            BusOwner::Node => (0..spec.networks.len()).filter(shares).map(links_of).fold(0, u64::saturating_add),
+        };
+        ((bus.bandwidth.0 as f64) < SLOW_BUS * links as f64).then(|| Warning {
+            kind: "slow-bus",
+            key,
+            message: format!(
+                "network `{}`: the bus of an interface carries {}, and its links {}: messages get no more than the bus has",
+                own.name,
+                bus.bandwidth,
+                Bandwidth(links)
+            ),
+        })
+    };
+    spec.networks.iter().enumerate().filter_map(of).collect()
 }
 
 /// Warns of each class of channels whose credits do not cover the round trip.

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use fabric::catalogue::RouterSpec;
+use host::NetworkNicSpec;
 use routing::RoutingSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{NetworkSpec, Order};
-use units::Bytes;
+use units::{Bytes, Time};
 
 use crate::spec::LinkSpec;
 
@@ -48,6 +49,10 @@ pub struct JoinedNetworkSpec {
     /// Routing algorithm of the network. Default: `[routing]`, else one that suits the topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<RoutingSpec>,
+    /// Interface of an endpoint into the network: its parts, which replace those of `[nic]`. Default: the parts of
+    /// `[nic]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nic: Option<NetworkNicSpec>,
     /// Endpoints of each node that have ports in the network, counted from 0 within the node. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-example" = "[0, 2, 4, 6]"))]
@@ -135,8 +140,33 @@ pub enum RelaySide {
     Destination,
 }
 
+/// Longest time of an interface.
+const LONGEST_TIME: Time = Time(1_000_000_000_000);
+
+/// Returns what is wrong with the interface of a network: the path of the key within the network, and the message.
+fn wrong_nic(own: &JoinedNetworkSpec, (has_ranks, has_drain): (bool, bool)) -> Option<(String, String)> {
+    let nic = own.nic.as_ref()?;
+    let wrong = |message: &str| Some(("nic".to_owned(), message.to_owned()));
+    if !has_ranks {
+        return wrong(
+            "it requires ranks that send and receive: workloads of kind \"benchmark\" and \"program\", and \
+             message-driven applications, have them",
+        );
+    }
+    if !has_drain {
+        return wrong("it requires `node.drain` beside `node.receive_buffer`: the interfaces have no common rate");
+    }
+    let (key, time) = nic.times().into_iter().find(|(_, time)| *time > LONGEST_TIME)?;
+    Some((format!("nic.{key}"), format!("{time} is too long: at most 1 s")))
+}
+
 /// Returns the first fault of networks that no rule beside a key states: the path of the key to show, and the message.
-pub(crate) fn contradiction(networks: &[JoinedNetworkSpec], relay: Option<&RelaySpec>) -> Option<(String, String)> {
+/// `of_nodes`: whether any workload has ranks, and whether the rate is known at which nodes take packets.
+pub(crate) fn contradiction(
+    networks: &[JoinedNetworkSpec],
+    relay: Option<&RelaySpec>,
+    of_nodes: (bool, bool),
+) -> Option<(String, String)> {
     let named = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let mut names = BTreeSet::new();
     for (index, own) in networks.iter().enumerate() {
@@ -162,6 +192,9 @@ pub(crate) fn contradiction(networks: &[JoinedNetworkSpec], relay: Option<&Relay
             && above >= up_to
         {
             return Some((at("above"), format!("no message is above {above} and up to {up_to}")));
+        }
+        if let Some((key, message)) = wrong_nic(own, of_nodes) {
+            return Some((at(&key), message));
         }
     }
     let relay = relay?;

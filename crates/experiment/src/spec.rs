@@ -142,7 +142,10 @@ impl ExperimentSpec {
             return Some(("layout".into(), message.into()));
         }
         jobs::contradiction(&self.jobs)
-            .or_else(|| networks::contradiction(&self.networks, self.relay.as_ref()))
+            .or_else(|| {
+                let has_drain = self.node.receive_buffer.is_none() || self.node.drain.is_some();
+                networks::contradiction(&self.networks, self.relay.as_ref(), (self.has_ranks(), has_drain))
+            })
             .or_else(|| self.workloads().find_map(wrong))
             .or_else(|| machine::foreign_hosts(&self.topology, placements))
     }

@@ -54,8 +54,8 @@ pub use groups::Groups;
 pub use inbound::Envelope;
 pub use keys::{
     BusOwner, BusSpec, ChargedBytes, ConnectionsSpec, CopyEnds, CopySpec, Directions, DmaSpec, HostSpec, LoggpNicSpec,
-    Matcher, MatchingSpec, MemorySpec, NicCollectivesSpec, PioSpec, RANKS, RailsSpec, RegistrationSpec, StripeOver,
-    WithoutCreditSpec,
+    Matcher, MatchingSpec, MemorySpec, NetworkNicSpec, NicCollectivesSpec, PioSpec, RANKS, RailsSpec, RegistrationSpec,
+    StripeOver, WithoutCreditSpec,
 };
 pub use local_ranks::LocalRanks;
 pub use matching::Searches;
@@ -70,4 +70,4 @@ pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use slots::SendSlot;
 pub use trace::{Carriage, Kind, MOST_TRACED, NO_OP, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};
 pub use transit::MessageInTransit;
-pub use ways::{Way, Ways};
+pub use ways::{RailParts, Way, Ways};

@@ -8,6 +8,8 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::nic::PartParams;
+
 /// Way of a message, or of a part of it, to its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
@@ -29,6 +31,15 @@ impl Way {
     }
 }
 
+/// Interfaces by which nodes send into one network, if they differ from those into others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RailParts {
+    /// Parts of the interface of a rail. The processor writes data (PIO) as to all interfaces.
+    pub parts: PartParams,
+    /// First rail of the network. Its rails share a bus that is of the node.
+    pub first: u32,
+}
+
 /// Ways of messages between the nodes of several networks.
 pub trait Ways: Debug + Send + Sync {
     /// Appends the ways of a message of `bytes` bytes from a node to another to `ways`: one, or, if the message is
@@ -38,6 +49,10 @@ pub trait Ways: Debug + Send + Sync {
     fn onward(&self, ends: (u32, u32)) -> Way;
     /// Returns the time of the largest packet on a node's link of a rail, in ticks.
     fn pace(&self, rail: u32) -> u64;
+    /// Returns the parts of a rail's interface. `None`: `NicParams::parts`.
+    fn parts(&self, _rail: u32) -> Option<RailParts> {
+        None
+    }
 }
 
 /// Contiguous bytes of a message that take one way.

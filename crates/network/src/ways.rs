@@ -2,12 +2,12 @@
 //! which messages take networks.
 
 use fabric::Plan;
-use host::{RelayParams, Way, Ways};
+use host::{PartParams, RailParts, RelayParams, Way, Ways};
 use topology::Leg;
 use topology::families::networks::Networks;
 use units::{NodeId, PlaneId};
 
-/// Rule by which messages are striped over networks, and passed on by relays.
+/// Rule by which messages are striped over networks, and passed on by relays and interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransferRule {
     /// Whether a message above the limit of stripes is striped over all networks that join its ends, and the limit in
@@ -15,6 +15,8 @@ pub struct TransferRule {
     pub striped_above: Option<u64>,
     /// Pieces in which relays pass messages on, and their room.
     pub relays: RelayParams,
+    /// By network, the parts of interfaces, if they are not those of all networks.
+    pub parts: Vec<Option<PartParams>>,
 }
 
 /// Ways of messages over some networks.
@@ -102,5 +104,11 @@ impl Ways for NetworkWays {
 
     fn pace(&self, rail: u32) -> u64 {
         self.links[self.networks.part_of(PlaneId(rail as u8))].0
+    }
+
+    fn parts(&self, rail: u32) -> Option<RailParts> {
+        let network = self.networks.part_of(PlaneId(rail as u8));
+        let parts = self.rule.parts.get(network).copied().flatten()?;
+        Some(RailParts { parts, first: self.planes(network).start })
     }
 }

@@ -98,6 +98,7 @@ pub fn job_builders(
         place: &spec.placement,
         nodes: None,
         nic: &spec.nic,
+        networks: &spec.networks,
         node: &spec.node,
         packet,
         seed: spec.seed,

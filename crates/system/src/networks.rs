@@ -12,13 +12,13 @@ use mpi::program::{FanOut, Programs};
 use topology::families::networks::{Networks, Part};
 use topology::{NetworkSpec, Places, PlacesRule, RelayRule, RouterClasses, Topology, TopologySpec, WayRule};
 use traffic::Placement;
-use units::{Bytes, KeyError, NodeId, TaskId};
+use units::{Bytes, KeyError, NodeId, TaskId, Time};
 
 use crate::build_cache::BuildCache;
 use crate::job::JobBuilder;
 use ::experiment::{ExperimentSpec, JoinedNetworkSpec, LinkClassSpec, LinkSpec, RelaySide};
 use ::network::{Network, TransferRule};
-use host::{RelayParams, StripeOver};
+use host::{LoggpNicSpec, RelayParams, StripeOver};
 
 /// Returns the specification of the islands of a network in one plane.
 pub(crate) fn island(own: &JoinedNetworkSpec) -> NetworkSpec {
@@ -259,7 +259,26 @@ fn way_rule(spec: &ExperimentSpec) -> WayRule {
     WayRule { sizes: spec.networks.iter().map(|own| (own.above, own.up_to)).collect(), relay }
 }
 
-/// Returns the rule by which messages are striped over networks, and passed on by relays.
+/// Returns the delays of packets by interfaces into some networks, which a tick should divide. `sizes` are the sizes of
+/// packets.
+pub(crate) fn interface_times(spec: &ExperimentSpec, sizes: &[u64]) -> Vec<Time> {
+    let spared = u64::from(spec.nic.parts().is_none_or(LoggpNicSpec::is_first_byte_free));
+    let times = |(key, time): (&str, Time)| -> Vec<Time> {
+        match key.ends_with("_per_byte") {
+            // Packets that are not the first of their messages are charged whole.
+            true => sizes
+                .iter()
+                .flat_map(|&size| [size, size.saturating_sub(spared)])
+                .map(|size| Time(time.0.saturating_mul(size)))
+                .collect(),
+            false => vec![time],
+        }
+    };
+    let nics = spec.networks.iter().filter_map(|own| own.nic.as_ref());
+    nics.flat_map(|nic| nic.times()).filter(|(_, time)| time.0 > 0).flat_map(times).collect()
+}
+
+/// Returns the rule by which messages are striped over networks, and passed on by relays and interfaces.
 pub(crate) fn transfer_rule(spec: &ExperimentSpec) -> TransferRule {
     let relays = spec.relay.as_ref().map_or_else(RelayParams::default, |relay| {
         let [chunk, buffer] = [relay.chunk, relay.buffer].map(|size| size.map(|bytes| bytes.0));
@@ -268,7 +287,9 @@ pub(crate) fn transfer_rule(spec: &ExperimentSpec) -> TransferRule {
     let host = spec.nic.host();
     let planes: u32 = spec.networks.iter().map(|own| own.topology.planes).sum();
     let is_striped = host.rails.as_ref().is_some_and(|rails| rails.stripe_over == StripeOver::AllNetworks);
-    TransferRule { striped_above: host.rails(planes).stripe_above.filter(|_| is_striped), relays }
+    let first_byte_free = spec.nic.parts().is_none_or(LoggpNicSpec::is_first_byte_free);
+    let parts = spec.networks.iter().map(|own| own.nic.as_ref().map(|nic| nic.params(first_byte_free))).collect();
+    TransferRule { striped_above: host.rails(planes).stripe_above.filter(|_| is_striped), relays, parts }
 }
 
 /// Moves an error at a key of the joint network to the key of `[[network]]`.

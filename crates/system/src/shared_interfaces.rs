@@ -22,8 +22,8 @@ pub(crate) fn check<'a>(jobs: impl Iterator<Item = Placed<'a>>) -> Result<(), Ke
                 && (*of_ranks || *other_of_ranks)
             {
                 let message = format!(
-                    "it has node {} together with `{other}`: an interface of kind \"loggp\" serves one job; give ranks nodes of \
-                     their own, or set `nic.kind = \"ideal\"`",
+                    "it has node {} together with `{other}`: an interface of kind \"loggp\", or `nic` of a network, serves one \
+                     job; give ranks nodes of their own, or set `nic.kind = \"ideal\"`",
                     node.0
                 );
                 return Err(KeyError::new(format!("job.{name}.nodes"), message));

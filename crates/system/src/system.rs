@@ -97,7 +97,7 @@ impl System {
         ports::check(&*topology, &spec.router)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
         let jobs = jobs_of(spec, (&topology, &**model), (base, parts))?;
-        if spec.nic.parts().is_some() {
+        if spec.nic.parts().is_some() || spec.networks.iter().any(|own| own.nic.is_some()) {
             let placed = jobs.iter().map(|job| {
                 let JobBuilder { name, workload, .. } = job;
                 (&**name, &**workload.placement(), workload.programs().is_some())
@@ -507,6 +507,7 @@ fn fabric_spec(
     let mut sizes: Vec<u64> = jobs.iter().flat_map(sizes).collect();
     sizes.sort_unstable();
     sizes.dedup();
+    let of_networks = networks::interface_times(spec, &sizes);
     let others = sizes.into_iter().filter(|&size| size > 0 && size != u64::from(packet));
     let times = |job: &JobBuilder| job.workload.host_times().into_iter().chain([job.start]).chain(job.end);
     let links: Vec<_> = topology.class_names().into_iter().map(|class| spec.link.parameters(class)).collect();
@@ -520,7 +521,10 @@ fn fabric_spec(
         router: spec.router.clone(),
         packet: Bytes(u64::from(packet)),
         other_packets: others.map(Bytes).collect(),
-        other_times: jobs.iter().flat_map(times).chain((whole || rounded).then_some(Time(1))).collect(),
+        other_times: (jobs.iter().flat_map(times))
+            .chain(of_networks)
+            .chain((whole || rounded).then_some(Time(1)))
+            .collect(),
         receive_buffer: spec.node.receive_buffer.map(|depth| ReceiveBufferSpec {
             depth,
             drain: spec.node.drain.unwrap_or_else(|| {

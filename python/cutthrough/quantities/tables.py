@@ -364,8 +364,8 @@ class SeriesResult(dict[str, Any]):
 class PointWarning(dict[str, Any]):
     """Warning about a result that may mislead although the experiment is valid."""
 
-    kind = required(str)("""Kind of the warning, one of `fast-link`, `credits`, `memory`, `head-of-line`, `short-run`,
-        `cut-short`, `coarse-series`, `fine-series`, `no-timeline`, `starvation`, `idle-paths`, `shortest-only`,
-        `default-routing`, `unproven`, `not-monotone` or `unreceived`.""")
+    kind = required(str)("""Kind of the warning, one of `fast-link`, `slow-bus`, `credits`, `memory`, `head-of-line`,
+        `short-run`, `cut-short`, `coarse-series`, `fine-series`, `no-timeline`, `starvation`, `idle-paths`,
+        `shortest-only`, `default-routing`, `unproven`, `not-monotone` or `unreceived`.""")
     key = required(str)("Key of the experiment whose value causes it.")
     message = required(str)("Effect to expect, and possible remedies.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from cutthrough.sections.base import Section, key
 from cutthrough.sections.combine import CHOICE as COMBINE
 from cutthrough.sections.placement import CHOICE as PLACEMENT
-from cutthrough.sections.plain import Elements, Link, LowLatency, Streaming
+from cutthrough.sections.plain import Elements, Link, LowLatency, NetworkNic, Streaming
 from cutthrough.sections.router import CHOICE as ROUTER
 from cutthrough.sections.routing import CHOICE as ROUTING
 from cutthrough.sections.topology import CHOICE as TOPOLOGY
@@ -44,7 +44,7 @@ class JoinedNetwork(Section):
     with the next endpoints, as NVLink joins the GPUs of a node.
     """
 
-    TABLES: ClassVar = {"topology": TOPOLOGY, "link": Link, "router": ROUTER, "routing": ROUTING}
+    TABLES: ClassVar = {"topology": TOPOLOGY, "link": Link, "router": ROUTER, "routing": ROUTING, "nic": NetworkNic}
 
     name: str | None = key("""Name of the network in results and in paths of keys: letters, digits, `-` and `_`
         (required, or swept).""")
@@ -55,6 +55,10 @@ class JoinedNetwork(Section):
         arbitration are those of all networks. Default: `[router]`.""")
     routing: RoutingKind | RoutingObject | Open | None = key("""Routing algorithm of the network. Default: `[routing]`,
         else one that suits the topology.""")
+    nic: NetworkNic | None = (
+        key("""Interface of an endpoint into the network: its parts, which replace those of `[nic]`.
+        Default: the parts of `[nic]`.""")
+    )
     endpoints: Sequence[int] | None = key("""Endpoints of each node that have ports in the network, counted from 0
         within the node. Default: all (from 0 to 4294967295).""")
     order: Literal["by-node", "by-rail"] | None = key("""Order in which endpoints take the nodes of the topology, island

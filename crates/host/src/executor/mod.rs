@@ -200,18 +200,31 @@ impl Nics {
     fn new(of: &NicParams, nodes: usize, ranks: usize) -> Self {
         let rails = of.rails.count as usize;
         let sources = nodes * rails;
-        let work = OtherWork {
-            processing: of.matching.on_nic || of.protocol.forwarding.is_some(),
-            fetching: of.connections.fetches(),
-        };
         Self {
-            parts: Interfaces::new(of.parts, work, sources, rails),
+            parts: Interfaces::new(of.parts, Self::other_work(of), sources, rails),
             rooms: Rooms::new(of.parts.pio_room, of.packet, nodes),
             connections: Connections::new(of.connections, ranks, sources),
             registrations: Registrations::new(of.registration, ranks),
             queues: Queues::new(sources),
             rails: Rails::new(of.rails, nodes),
             paces: Vec::new(),
+        }
+    }
+
+    /// Returns the work of interfaces beside passing packets.
+    fn other_work(of: &NicParams) -> OtherWork {
+        OtherWork {
+            processing: of.matching.on_nic || of.protocol.forwarding.is_some(),
+            fetching: of.connections.fetches(),
+        }
+    }
+
+    /// Gives the interfaces of `nodes` nodes the parts that networks have.
+    fn differ(&mut self, of: &NicParams, ways: &dyn Ways, nodes: usize) {
+        self.paces = (0..of.rails.count).map(|rail| ways.pace(rail)).collect();
+        let rails: Vec<_> = (0..of.rails.count).map(|rail| ways.parts(rail)).collect();
+        if rails.iter().any(Option::is_some) {
+            self.parts = Interfaces::differing(of.parts, &rails, Self::other_work(of), nodes * rails.len());
         }
     }
 }
@@ -361,7 +374,7 @@ impl Executor {
     #[must_use]
     pub fn with_ways(mut self, ways: Arc<dyn Ways>, relays: RelayParams) -> Self {
         debug_assert!(relays.buffer.is_none() || self.interface.parts.pio_room.is_none(), "one waits for the other");
-        self.nics.paces = (0..self.interface.rails.count).map(|rail| ways.pace(rail)).collect();
+        self.nics.differ(&self.interface, &*ways, self.placed.nodes());
         let relays = Relays::new(relays, self.interface.packet, self.placed.nodes());
         self.networks = Some(Box::new(Networks { ways: FoundWays::new(ways), relays }));
         self

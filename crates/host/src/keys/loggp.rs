@@ -97,6 +97,7 @@ impl LoggpNicSpec {
             bus: self.bus.as_ref().map_or(BusParams::NONE, BusSpec::params),
             send_gap: gap(self.gap, self.gap_per_byte),
             receive_gap: gap(receive_gap, receive_gap_per_byte),
+            latency: 0,
         }
     }
 }

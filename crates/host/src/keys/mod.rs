@@ -6,12 +6,14 @@
 mod collectives;
 mod loggp;
 mod memory;
+mod network;
 mod parts;
 mod rails;
 
 pub use collectives::NicCollectivesSpec;
 pub use loggp::{ChargedBytes, LoggpNicSpec};
 pub use memory::MemorySpec;
+pub use network::NetworkNicSpec;
 pub use parts::{
     BusOwner, BusSpec, CopyEnds, CopySpec, Directions, DmaSpec, Matcher, MatchingSpec, PioSpec, RegistrationSpec,
 };

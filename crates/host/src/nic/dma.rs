@@ -21,18 +21,22 @@ impl DmaParams {
 
 /// Times from which the engines of all interfaces are free, interface by interface.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Engines(Vec<u64>);
+pub(crate) struct Engines {
+    free_at: Vec<u64>,
+    /// Largest number of engines of an interface.
+    most: usize,
+}
 
 impl Engines {
-    /// Creates the idle engines of `nodes` interfaces.
-    pub fn new(dma: &DmaParams, nodes: usize) -> Self {
-        Self(vec![0; nodes * dma.engines as usize])
+    /// Creates the idle engines of some interfaces, of at most `most` engines each.
+    pub fn new(most: u32, interfaces: usize) -> Self {
+        Self { free_at: vec![0; interfaces * most as usize], most: most as usize }
     }
 
-    /// Fetches a message that has been handed over. Returns the stream in which its bytes come.
-    pub fn fetch(&mut self, dma: &DmaParams, node: usize, (bytes, handed_at): (u64, u64)) -> Stream {
-        let engines = dma.engines as usize;
-        let own = self.0[node * engines..(node + 1) * engines].iter_mut();
+    /// Fetches a message that has been handed over to an interface. Returns the stream in which its bytes come.
+    pub fn fetch(&mut self, dma: &DmaParams, interface: usize, (bytes, handed_at): (u64, u64)) -> Stream {
+        let first = interface * self.most;
+        let own = self.free_at[first..first + dma.engines as usize].iter_mut();
         let Some(free_at) = own.min_by_key(|free_at| **free_at) else { return Stream::whole(handed_at) };
         let from = handed_at.max(*free_at).saturating_add(dma.setup);
         *free_at = from.saturating_add(dma.per_byte.time(bytes));
@@ -49,7 +53,7 @@ mod tests {
         // Would catch a setup that is paid by all at once, an engine that serves two messages, and engines of another
         // interface.
         let dma = DmaParams { engines: 2, setup: 1000, per_byte: PerByte::of(3) };
-        let mut engines = Engines::new(&dma, 2);
+        let mut engines = Engines::new(3, 2);
         let mut from = |node| engines.fetch(&dma, node, (100, 20)).from;
         assert_eq!([from(0), from(0), from(0), from(1)], [1020, 1020, 2320, 1020]);
     }

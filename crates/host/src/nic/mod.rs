@@ -22,8 +22,9 @@
 //! the slowest counts. A packet is released to the network so that its head and its tail leave the link no sooner than
 //! they have passed the parts. The head of an arriving packet comes before its tail by the packet's time on the link.
 //!
-//! If a node has several rails, each has separate parts, or they share the bus. Matching and collective operations
-//! belong to ranks and are done by the first rail's interface.
+//! If a node has several rails, each has separate parts, or they share the bus. The interfaces into each of several
+//! networks may have other parts ([`crate::RailParts`]). Matching and collective operations belong to ranks and are
+//! done by the first rail's interface.
 //!
 //! Room for data that the processor writes may be limited ([`room`]). Not modelled: limits of the room for everything
 //! else that waits in the interface, on both sides; only `node.receive_buffer` exerts backpressure on the network.
@@ -42,6 +43,7 @@ pub(crate) use room::Rooms;
 pub(crate) use server::{Fragment, Stream};
 pub use server::{Passage, PerByte};
 
+use crate::ways::RailParts;
 use bus::Bus;
 use dma::Engines;
 use gap::Gap;
@@ -63,6 +65,9 @@ pub struct PartParams {
     pub send_gap: GapParams,
     /// Gap per message and per byte of arriving messages.
     pub receive_gap: GapParams,
+    /// Time of each packet that leaves or arrives, in picoseconds, after the sending and the receiving parts. It
+    /// occupies nothing.
+    pub latency: u64,
 }
 
 impl PartParams {
@@ -75,12 +80,24 @@ impl PartParams {
         bus: BusParams::NONE,
         send_gap: GapParams::NONE,
         receive_gap: GapParams::NONE,
+        latency: 0,
     };
 
     /// Returns the time that the processor takes to write `bytes` bytes to the interface, if it does.
     #[inline]
     pub(crate) fn written(&self, bytes: u64) -> Option<u64> {
         self.pio.filter(|_| bytes <= self.pio_limit).map(|pio| pio.time(bytes))
+    }
+
+    /// Returns whether leaving packets have parts to pass, or come as a stream.
+    fn are_sending(&self) -> bool {
+        let from_memory = self.pio.is_some() || self.dma.engines > 0;
+        from_memory || !self.bus.is_free() || !self.send_gap.is_free() || self.latency > 0
+    }
+
+    /// Returns whether arriving packets have parts to pass.
+    fn are_receiving(&self) -> bool {
+        !self.bus.is_free() || !self.receive_gap.is_free() || self.latency > 0
     }
 }
 
@@ -106,7 +123,10 @@ pub(crate) struct OtherWork {
 /// Interfaces of an executor's nodes, one for each rail, by source. Empty if there are no parts.
 #[derive(Debug)]
 pub(crate) struct Interfaces {
-    parts: PartParams,
+    /// Parts by rail, or of all rails.
+    parts: Vec<PartParams>,
+    /// By rail, the rail whose bus it shares with others, if the bus is of the node. Empty: the first rail.
+    buses: Vec<u32>,
     all: Vec<Interface>,
     engines: Engines,
     /// Number of interfaces of a node.
@@ -120,22 +140,44 @@ pub(crate) struct Interfaces {
 impl Interfaces {
     /// Creates the idle interfaces of `sources` sources, of which a node has `rails`.
     pub fn new(parts: PartParams, work: OtherWork, sources: usize, rails: usize) -> Self {
-        let bus = !parts.bus.is_free();
-        let from_memory = parts.pio.is_some() || parts.dma.engines > 0;
-        let (sending, receiving) =
-            (bus || from_memory || work.fetching || !parts.send_gap.is_free(), bus || !parts.receive_gap.is_free());
+        Self::of_rails(vec![parts], Vec::new(), work, (sources, rails))
+    }
+
+    /// Creates the idle interfaces of `sources` sources, of which a node has the rails `rails`, with their own parts or
+    /// with `common`.
+    pub fn differing(common: PartParams, rails: &[Option<RailParts>], work: OtherWork, sources: usize) -> Self {
+        let of_rail = |own: &Option<RailParts>| own.map_or(common, |own| PartParams { pio: common.pio, ..own.parts });
+        let first = rails.iter().position(Option::is_none).unwrap_or(0) as u32;
+        let buses = rails.iter().map(|own| own.map_or(first, |own| own.first)).collect();
+        Self::of_rails(rails.iter().map(of_rail).collect(), buses, work, (sources, rails.len()))
+    }
+
+    fn of_rails(parts: Vec<PartParams>, buses: Vec<u32>, work: OtherWork, (sources, rails): (usize, usize)) -> Self {
+        let sending = work.fetching || parts.iter().any(PartParams::are_sending);
+        let receiving = parts.iter().any(PartParams::are_receiving);
         let sources = if sending || receiving || work.processing { sources } else { 0 };
-        let engines = Engines::new(&parts.dma, sources);
-        Self { parts, all: vec![Interface::default(); sources], engines, rails: rails.max(1), sending, receiving }
+        let engines = Engines::new(parts.iter().map(|own| own.dma.engines).max().unwrap_or(0), sources);
+        let all = vec![Interface::default(); sources];
+        Self { parts, buses, all, engines, rails: rails.max(1), sending, receiving }
+    }
+
+    /// Returns the parts of a source.
+    #[inline]
+    fn parts_of(&self, source: usize) -> &PartParams {
+        match &self.parts[..] {
+            [all] => all,
+            own => &own[source % self.rails],
+        }
     }
 
     /// Passes a message of `bytes` bytes, which the processor does not write, to the interface of a node. Returns the
     /// stream in which its bytes come.
     #[inline]
     pub fn fetch(&mut self, source: usize, bytes: u64, at: u64) -> Stream {
-        match self.parts.dma.engines {
+        let dma = self.parts_of(source).dma;
+        match dma.engines {
             0 => Stream::whole(at),
-            _ => self.engines.fetch(&self.parts.dma, source, (bytes, at)),
+            _ => self.engines.fetch(&dma, source, (bytes, at)),
         }
     }
 
@@ -143,23 +185,29 @@ impl Interfaces {
     /// picoseconds.
     #[inline]
     pub fn send(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
+        let PartParams { bus: of_bus, send_gap, latency, .. } = *self.parts_of(source);
         let bus = self.bus_of(source);
-        let at = self.all[bus].bus.pass(&self.parts.bus, packet, (false, at));
-        self.all[source].send_gap.pass(&self.parts.send_gap, packet, at)
+        let at = self.all[bus].bus.pass(&of_bus, packet, (false, at));
+        self.all[source].send_gap.pass(&send_gap, packet, at).later(latency)
     }
 
     /// Receives a packet through the parts. Returns the times at which it has passed them.
     #[inline]
     pub fn receive(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
-        let at = self.all[source].receive_gap.pass(&self.parts.receive_gap, packet, at);
+        let PartParams { bus: of_bus, receive_gap, latency, .. } = *self.parts_of(source);
+        let at = self.all[source].receive_gap.pass(&receive_gap, packet, at);
         let bus = self.bus_of(source);
-        self.all[bus].bus.pass(&self.parts.bus, packet, (true, at))
+        self.all[bus].bus.pass(&of_bus, packet, (true, at)).later(latency)
     }
 
-    /// Returns the source whose bus the packets of `source` cross: itself, or the first rail of its node.
+    /// Returns the source whose bus the packets of `source` cross: itself, or the first rail of its node that shares it.
     #[inline]
     fn bus_of(&self, source: usize) -> usize {
-        if self.parts.bus.of_node { source - source % self.rails } else { source }
+        if !self.parts_of(source).bus.of_node {
+            return source;
+        }
+        let rail = source % self.rails;
+        source - rail + self.buses.get(rail).map_or(0, |&first| first as usize)
     }
 
     /// Lets the processor of a node's interface work for `time` from `now` on, after its earlier work. Returns the time
@@ -188,5 +236,23 @@ mod tests {
         };
         assert_eq!(run(false), ([260; 4], [260; 2]));
         assert_eq!(run(true), ([260, 510, 260, 510], [260, 510]));
+    }
+
+    #[test]
+    fn rails_of_networks_have_their_own_parts() {
+        // Would catch the parts of another rail, a bus that networks share although one has its own, and engines of
+        // another interface. Rails 0 and 3 have the common bus; 1 and 2 share another one, of twice the time, with two
+        // engines each.
+        let bus = |time| BusParams { per_byte: PerByte::of(time), per_packet: 0, shared: false, of_node: true };
+        let common = PartParams { bus: bus(1), ..PartParams::NONE };
+        let dma = DmaParams { engines: 2, setup: 70, per_byte: PerByte::FREE };
+        let parts = PartParams { bus: bus(2), dma, latency: 5, ..PartParams::NONE };
+        let own = Some(RailParts { parts, first: 1 });
+        let mut all = Interfaces::differing(common, &[None, own, own, None], OtherWork::default(), 8);
+        let packet = Fragment { bytes: 100, is_first: true, is_last: true };
+        let sent = [0, 1, 2, 3, 4, 5].map(|source| all.send(source, &packet, Passage::whole(10)).tail);
+        assert_eq!(sent, [110, 215, 415, 210, 110, 215]);
+        let fetched = [0, 1, 1, 1, 2, 5].map(|source| all.fetch(source, 100, 10).from);
+        assert_eq!(fetched, [10, 80, 80, 150, 80, 80]);
     }
 }

@@ -99,6 +99,12 @@ pub struct Passage {
 }
 
 impl Passage {
+    /// Returns the passage after a delay of `time` picoseconds.
+    #[inline]
+    pub(crate) fn later(self, time: u64) -> Self {
+        Self { head: self.head.saturating_add(time), tail: self.tail.saturating_add(time) }
+    }
+
     /// Returns the passage of a packet that is complete at a time.
     #[cfg(test)]
     pub fn whole(at: u64) -> Self {

@@ -41,6 +41,7 @@ mod messages;
 mod multicast;
 mod multicast_switch;
 mod named;
+mod network_interfaces;
 mod networks;
 mod nodes;
 mod nvls;

@@ -239,7 +239,7 @@ fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Wor
         base: context.base,
         backend,
         interconnect: context.interconnect,
-        settle: nic.settle(),
+        settle: context.settle(),
     };
     let built = spec.benchmark.build(&place, context.seed).under("workload.benchmark")?;
     let programs = match &built {

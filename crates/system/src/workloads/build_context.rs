@@ -4,16 +4,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use host::NetworkNicSpec;
 use mapping::strategies::StrategyName;
 use mapping::{HostLimits, HostTable, Machine, MachineSpec, MapSpec, MappingError, Problem, Silent};
 use mpi::communicator::Interconnect;
 use tasks::TaskGraph;
 use topology::{NetworkSpec, Topology};
 use traffic::{Placement, PlacementSpec, Shape};
-use units::{Bytes, KeyError, KeyResult, NodeId, input};
+use units::{Bytes, KeyError, KeyResult, NodeId, Time, input};
 
 use crate::build_cache::BuildCache;
-use ::experiment::{HostsSpec, LinkSpec, MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
+use ::experiment::{HostsSpec, JoinedNetworkSpec, LinkSpec, MappedSpec, NicSpec, NodeSpec, Overflow, Place, PlaceSpec};
 use ::network::NetworkModel;
 
 /// Context in which a workload is built.
@@ -27,6 +28,8 @@ pub(crate) struct BuildContext<'a> {
     /// Nodes of the job, in order. None if it has all nodes.
     pub nodes: Option<&'a [u32]>,
     pub nic: &'a NicSpec,
+    /// Networks of the machine. Empty if it has `[topology]`.
+    pub networks: &'a [JoinedNetworkSpec],
     pub node: &'a NodeSpec,
     /// Default size of packets.
     pub packet: Bytes,
@@ -47,6 +50,12 @@ fn wrong(key: &str, message: impl ToString) -> KeyError {
 }
 
 impl BuildContext<'_> {
+    /// Returns the time in which all interfaces are at rest after a message and a credit.
+    pub fn settle(&self) -> Time {
+        let of_networks = self.networks.iter().filter_map(|own| own.nic.as_ref()).map(NetworkNicSpec::settle);
+        of_networks.fold(self.nic.settle(), Time::max)
+    }
+
     /// Returns the tasks and their placement: the tasks of a graph, or as many as the rule puts on the nodes. `fixed`
     /// requires a task on each node of the rule.
     pub fn place(&self, graph: Option<&TaskGraph>, fixed: bool) -> Result<(Shape, Arc<Placement>), KeyError> {
