@@ -42,6 +42,7 @@ mod multicast;
 mod multicast_switch;
 mod named;
 mod network_interfaces;
+mod network_jobs;
 mod networks;
 mod nodes;
 mod nvls;
