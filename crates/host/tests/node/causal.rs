@@ -53,6 +53,7 @@ impl Times {
             processor: ProcessorParams::LATENCY,
             matching: MatchingParams { per_entry: self.search, on_nic: self.on_nic },
             parts: PartParams {
+                latency: 0,
                 pio: self.pio.map(PerByte::of),
                 pio_limit: if self.pio.is_some() { u64::MAX } else { 0 },
                 pio_room: None,

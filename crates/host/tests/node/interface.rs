@@ -69,6 +69,7 @@ fn interface(parts: &[Part]) -> NicParams {
         overhead_per_byte: if has(Part::OverheadPerByte) { PerByte::of(O) } else { PerByte::FREE },
         matching: MatchingParams { per_entry: if has(Part::Matching) { SEARCH } else { 0 }, on_nic: false },
         parts: PartParams {
+            latency: 0,
             pio: has(Part::Pio).then_some(PerByte::of(PIO)),
             pio_limit: if has(Part::Pio) { u64::MAX } else { 0 },
             pio_room: None,
