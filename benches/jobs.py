@@ -2,9 +2,9 @@
 
 `python benches/jobs.py JOBS --groups FILE [--one ALGORITHM] [--other ALGORITHM] [--csv FILE]`
 
-JOBS is a folder with one file a job: its hosts, one a line. FILE has lines `HOST GROUP`. For each job whose hosts are in
-several groups, the script counts the bytes that cross groups in an allreduce of one rank a host, by two algorithms. It
-prints by how many per cent fewer bytes the second sends across.
+JOBS is a folder with one file a job: its hosts, one a line. FILE has lines `HOST GROUP`. For each job whose hosts are
+in several groups, the script counts the bytes that cross groups in an allreduce of one rank a host, by two algorithms.
+It prints by how many per cent fewer bytes the second sends across.
 """
 
 from __future__ import annotations
@@ -92,9 +92,10 @@ def main() -> None:
     own = [value for *_, value in values]
     better, worse = sum(value > 0 for value in own), sum(value < 0 for value in own)
     sys.stdout.write(
-        f"Cutthrough {_core.__version__}: {len(own)} jobs of several groups, {arguments.other} against {arguments.one}\n"
-        f"bytes across groups: mean {statistics.mean(own):.1f} % fewer, median {statistics.median(own):.1f} %; fewer in "
-        f"{better} jobs, more in {worse}\n"
+        f"Cutthrough {_core.__version__}: {len(own)} jobs of several groups, "
+        f"{arguments.other} against {arguments.one}\n"
+        f"bytes across groups: mean {statistics.mean(own):.1f} % fewer, median {statistics.median(own):.1f} %; "
+        f"fewer in {better} jobs, more in {worse}\n"
     )
 
 

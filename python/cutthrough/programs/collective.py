@@ -45,8 +45,9 @@ class Collectives:
     Operations are messages between ranks, by the algorithm that MPI libraries choose for the size and the number of
     members, or by a named one. A size is of one member's buffer. For gather, scatter, allgather and alltoall, it is of
     the part that one member has for another. `per_byte` is the time to combine a byte. `segment` is the greatest number
-    of bytes in a message of the named algorithms that use segments: trees and chains of broadcast, reduce and allreduce,
-    and ring, rabenseifner-doubling and bine-bandwidth of allreduce. Bringing parts into another order takes no time.
+    of bytes in a message of the named algorithms that use segments: trees and chains of broadcast, reduce and
+    allreduce, and ring, rabenseifner-doubling and bine-bandwidth of allreduce. Bringing parts into another order takes
+    no time.
     """
 
     def _collective(self, numbers: Numbers, members: int, *, start: bool) -> Any:
