@@ -22,7 +22,7 @@ __all__ = ["Call", "Setup", "Variant", "call_of", "known", "merged", "packet_of"
 #: Bytes of a packet: as the machines have them up to `LARGE`, and from there on such that a message has few enough.
 PACKET, LARGE, PACKETS = 4096, 1 << 20, 256
 #: The largest packet, in bytes.
-LARGEST_PACKET = 1 << 16
+LARGEST_PACKET = 1 << 18
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import cutthrough.files.kept as files
 import cutthrough.runs.sweeps as sweeps
 from cutthrough.arguments.faults import refuse
 from cutthrough.calibrate.parts import bits_per_second
+from cutthrough.channels import Outcome
 from cutthrough.errors import ExperimentError
 from cutthrough.experiment.objects import built
 from cutthrough.validation.setups import call_of, merged, packet_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cutthrough.channels import Outcome
     from cutthrough.validation.measured import Measured
     from cutthrough.validation.setups import Setup
 
@@ -30,6 +30,8 @@ __all__ = ["Kept", "Predicted", "Running", "document", "predict"]
 
 #: The workload of a point: one operation of each size behind a barrier, without warm-up.
 WORKLOAD = {"kind": "benchmark"}
+#: Key of the error of a point that cannot be built.
+REFUSED = "refused"
 
 
 @dataclass(frozen=True)
@@ -208,15 +210,20 @@ def predict(
                 reasons[number] = str(error.message)
     order = [*jobs]
 
+    refused: dict[str, str] = {}
+
     def keep(outcome: Outcome) -> None:
-        kept.add(order[outcome.index], float(outcome.point["benchmark_rows"][0]["time_max_ns"]))
+        if REFUSED in outcome.point:
+            refused[order[outcome.index]] = outcome.point[REFUSED]
+        else:
+            kept.add(order[outcome.index], float(outcome.point["benchmark_rows"][0]["time_max_ns"]))
 
     sweeps.run_jobs([*jobs.values()], running.effort, running.watcher, keep)
     return [
         Predicted(
             point,
             kept.times[name] + _skew(merged(setup.of(point), changes or {})) if name in kept.times else None,
-            reasons.get(number, ""),
+            reasons.get(number) or refused.get(name, ""),
             bool((call := call_of(point)) and call.guessed),
         )
         for number, (point, name) in enumerate(zip(points, names, strict=True))
@@ -239,6 +246,9 @@ class _Alone(sweeps.Job):
         super().__init__(experiment, place, {})
 
     def run(self, threads: int, progress: _core.Progress) -> Outcome:
-        """Runs the point in this thread."""
-        outcome = sweeps.Job(self.experiment, 0, {}).run(threads, progress)
+        """Runs the point in this thread. An experiment that cannot be built gives its error as the point."""
+        try:
+            outcome = sweeps.Job(self.experiment, 0, {}).run(threads, progress)
+        except ExperimentError as error:
+            return Outcome({REFUSED: str(error.message)}, self.index, {}, [])
         return replace(outcome, index=self.index)
