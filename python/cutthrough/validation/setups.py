@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "Setup", "Variant", "call_of", "known", "merged", "packet_of", "setup_of"]
 
-#: Bytes of a packet: as the machines have them up to `LARGE`, and from there on such that a message has few enough.
-PACKET, LARGE, PACKETS = 4096, 1 << 20, 256
-#: The largest packet, in bytes.
-LARGEST_PACKET = 1 << 18
+#: Bytes of a packet as the machines have them, and of the largest packet that is simulated.
+PACKET, LARGEST_PACKET = 4096, 1 << 18
+#: Packets of a buffer from which they are made larger.
+MOST_PACKETS = 1024
 
 
 @dataclass(frozen=True)
@@ -164,10 +164,10 @@ def call_of(point: Measured) -> Call | None:
 def packet_of(size: int) -> int:
     """Returns the bytes of a packet for messages of a size.
 
-    A message of more than `LARGE` bytes has packets so large that there are at most `PACKETS` times as many as such a
-    message has, so that a run of it takes no longer.
+    A buffer of more than 4 MiB has larger packets, of up to 256 KiB, which make a run short. Times change little:
+    packets are forwarded from their first byte on.
     """
     packet = PACKET
-    while size // packet > LARGE // PACKET * 4 and packet < LARGEST_PACKET:
+    while size // packet > MOST_PACKETS and packet < LARGEST_PACKET:
         packet *= 2
     return packet
