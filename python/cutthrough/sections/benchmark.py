@@ -22,6 +22,7 @@ __all__ = [
     "Alltoall",
     "Barrier",
     "Bcast",
+    "Collective",
     "CombPolling",
     "ConnectionMemory",
     "ImbExchange",
@@ -311,6 +312,92 @@ class Barrier(Section, tag=("kind", "barrier")):
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
+class Collective(Section, tag=("kind", "collective")):
+    """Any collective operation of all ranks, by any algorithm."""
+
+    operation: (
+        Literal[
+            "broadcast",
+            "reduce",
+            "allreduce",
+            "gather",
+            "scatter",
+            "allgather",
+            "reduce-scatter",
+            "alltoall",
+            "barrier",
+            "scan",
+            "exscan",
+        ]
+        | None
+    ) = key("""Collective operation. A barrier has one row, without a size (default `allreduce`).""")
+    algorithm: (
+        Literal[
+            "auto",
+            "linear",
+            "binomial",
+            "k-nomial",
+            "scatter-allgather",
+            "recursive-doubling",
+            "recursive-halving",
+            "rabenseifner",
+            "ring",
+            "pairwise",
+            "bruck",
+            "dissemination",
+            "hierarchical",
+            "chain",
+            "binary",
+            "scatter-doubling",
+            "in-switch",
+            "nvls",
+            "nvls-ring",
+            "nvls-doubling",
+            "nvls-in-switch",
+            "nonoverlapping",
+            "allgather-reduce",
+            "rabenseifner-doubling",
+            "recursive-distance-doubling",
+            "sparbit",
+            "neighbor-exchange",
+            "chains",
+            "split-binary",
+            "in-order-binary",
+            "double-ring",
+            "linear-sync",
+            "bine",
+            "bine-doubling",
+            "bine-bandwidth",
+            "bine-permute",
+            "bine-send",
+            "bine-blocks",
+            "bine-two",
+            "bine-datatype",
+        ]
+        | None
+    ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of each operation (default `auto`).""")
+    sizes: Sequence[Size] | None = key("""Sizes; one row each. The size is that of the buffer that is sent or combined.
+        For gather, scatter, allgather and alltoall it is that of one rank's part. Default: the powers of two up to 4
+        MiB that are multiples of `element_size`.""")
+    repetitions: int | None = key("""Measured operations for each size. With 1, each operation follows a barrier (from 1
+        to 1000000; default 1).""")
+    warm_up: int | None = key("""Unmeasured warm-up operations for each size, before the measured ones (from 0 to
+        1000000; default 1).""")
+    element_size: Size | None = key("""Size of an element in bytes. Algorithms do not divide elements (greater than 0;
+        default `4 B`).""")
+    root: int | None = key("Root. Rooted operations only (from 0 to 4294967295; default 0).")
+    radix: int | None = key("Radix of algorithms that have one. Default: that of the algorithm (from 2 to 1024).")
+    segment: Size | None = key("""Largest message in bytes, of algorithms that divide their messages. Default: no
+        segmentation (greater than 0).""")
+    window: int | None = key("""Number of messages that a rank has outstanding in an alltoall by `linear-sync`. Default:
+        that of the algorithm (from 1 to 4294967295).""")
+    reduction_time: Time | None = key("""Calculation time of a rank for each byte that it combines with another (default
+        `0 ps`).""")
+    copy_time: Time | None = key("""Time of a rank for each byte that it copies in its memory to bring parts of a buffer
+        into another order (default `0 ps`).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
 class OsuLatency(_PingPongKeys, tag=("kind", "osu-latency")):
     """OSU latency: a message to another rank and back. The latency is half the time."""
 
@@ -377,6 +464,7 @@ Kind: TypeAlias = (
     | Alltoall
     | Allgather
     | Barrier
+    | Collective
     | OsuLatency
     | OsuBw
     | OsuBibw

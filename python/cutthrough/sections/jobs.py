@@ -55,10 +55,8 @@ class JoinedNetwork(Section):
         arbitration are those of all networks. Default: `[router]`.""")
     routing: RoutingKind | RoutingObject | Open | None = key("""Routing algorithm of the network. Default: `[routing]`,
         else one that suits the topology.""")
-    nic: NetworkNic | None = (
-        key("""Interface of an endpoint into the network: its parts, which replace those of `[nic]`.
-        Default: the parts of `[nic]`.""")
-    )
+    nic: NetworkNic | None = key("""Interface of an endpoint into the network: its parts, which replace those of
+        `[nic]`. Default: the parts of `[nic]`.""")
     endpoints: Sequence[int] | None = key("""Endpoints of each node that have ports in the network, counted from 0
         within the node. Default: all (from 0 to 4294967295).""")
     order: Literal["by-node", "by-rail"] | None = key("""Order in which endpoints take the nodes of the topology, island

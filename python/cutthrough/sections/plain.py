@@ -127,23 +127,19 @@ class FifoMulticast(Section):
 class Dma(Section):
     """DMA engines of the interface, which read data from memory. Each engine reads one message at a time."""
 
-    bandwidth: Bandwidth | None = key("Rate at which an engine reads (greater than 0; required, or swept).")
-    setup: Time | None = key("Time of an engine for each message, before its first byte (default `0 ps`).")
-    engines: int | None = key("Number of engines (from 1 to 64; default 1).")
+    bandwidth: Bandwidth | None = key("Rate at which an engine reads.")
+    setup: Time | None = key("Time of an engine for each message, before its first byte.")
+    engines: int | None = key("Number of engines.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Bus(Section):
     """Bus between host and interface. Departing and arriving packets cross it."""
 
-    bandwidth: Bandwidth | None = key("""Bandwidth of the bus, for each direction if `directions = "both"` (greater than
-        0; required, or swept).""")
-    directions: Literal["one", "both"] | None = key("""Whether departing and arriving packets share the bandwidth
-        (default `both`).""")
-    per_packet: Time | None = key("""Time of each packet before its first byte crosses. The bus is occupied meanwhile
-        (default `0 ps`).""")
-    of: Literal["rail", "node"] | None = key("""Whether each rail has a bus, or all rails of a node share one (default
-        `rail`).""")
+    bandwidth: Bandwidth | None = key("""Bandwidth of the bus, for each direction if `directions = "both"`.""")
+    directions: Literal["one", "both"] | None = key("Whether departing and arriving packets share the bandwidth.")
+    per_packet: Time | None = key("Time of each packet before its first byte crosses. The bus is occupied meanwhile.")
+    of: Literal["rail", "node"] | None = key("Whether each rail has a bus, or all rails of a node share one.")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -151,17 +147,17 @@ class NetworkNic(Section):
     """Interface of an endpoint into one network.
 
     Its parts replace those of `[nic]` in this network. Overheads, protocols, matching, copies and PIO belong to
-    processors and their library: `[nic]` gives them for all networks. An empty section stands for an interface that
-    keeps up with its link. Requires ranks that send and receive.
+    processors and their library: `[nic]` gives them for all networks. An empty section stands for an interface
+    that keeps up with its link. Requires ranks that send and receive.
     """
 
     TABLES: ClassVar = {"dma": Dma, "bus": Bus}
 
     latency: Time | None = key("""Time of each packet in the interface, when it leaves and when it arrives. It occupies
-        nothing (default `0 ps`).""")
+        nothing.""")
     gap: Time | None = key("""G: least time from the last byte of a message to the next message that leaves the
-        interface (default `0 ps`).""")
-    gap_per_byte: Time | None = key("G: time of each byte that leaves the interface (default `0 ps`).")
+        interface.""")
+    gap_per_byte: Time | None = key("G: time of each byte that leaves the interface.")
     receive_gap: Time | None = key("G of arriving messages. Default: `gap`.")
     receive_gap_per_byte: Time | None = key("G of arriving bytes. Default: `gap_per_byte`.")
     dma: Dma | None = key("DMA engines: the interface reads data from memory.")
