@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MACHINE = """
 [topology]
 kind = "flat"
-nodes = 16
+nodes = 8
 [link]
 bandwidth = "80 Gb/s"
 delay = "1 us"
@@ -75,13 +75,11 @@ def test_a_point_is_simulated_as_the_benchmark_is(tmp_path: Path) -> None:
         machine(tmp_path),
         workload={
             "kind": "benchmark",
-            "packet_size": "4096 B",
             "benchmark": {
                 "kind": "collective", "operation": "allreduce", "algorithm": "recursive-doubling", "sizes": ["4096 B"],
                 "repetitions": 1, "warm_up": 0,
             },
         },
-        placement={"strategy": "contiguous", "processes_per_node": 1, "node_count": 8},
     )  # fmt: skip
     assert notes == []
     assert found.time == alone.points[0]["benchmark_rows"][0]["time_max_ns"]

@@ -46,7 +46,7 @@ class Errors:
         p90: Their 90th percentile.
         worst: The largest of them.
         bias: Median with signs: positive if the simulation is slower.
-        rank_correlation: Spearman's correlation of simulated and measured times.
+        rank_correlation: Spearman's correlation of simulated and measured times. None if all times are equal.
     """
 
     count: int
@@ -54,7 +54,7 @@ class Errors:
     p90: float
     worst: float
     bias: float
-    rank_correlation: float
+    rank_correlation: float | None
 
 
 def errors(found: Sequence[Predicted], column: str) -> Errors | None:
@@ -121,9 +121,9 @@ def choices(found: Iterable[Predicted], column: str) -> list[Choice]:
     return chosen
 
 
-def _spearman(one: Sequence[float], other: Sequence[float]) -> float:
+def _spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
     from scipy.stats import spearmanr
 
     if len(set(one)) < 2 or len(set(other)) < 2:
-        return math.nan
+        return None
     return float(spearmanr(one, other).statistic)

@@ -64,9 +64,13 @@ def groups_table(found: Sequence[Predicted], column: str, names: Sequence[str]) 
             Column("p90", cells("p90")),
             Column("worst", [f"{own.worst:.0%}" for _, own in held], rank=2),
             Column("bias", [f"{own.bias:+.1%}" for _, own in held], rank=1),
-            Column("rank corr.", [f"{own.rank_correlation:.3f}" for _, own in held], rank=3),
+            Column("rank corr.", [_plain(own.rank_correlation) for _, own in held], rank=3),
         ]
     )
+
+
+def _plain(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def points_csv(found: Sequence[Predicted]) -> str:

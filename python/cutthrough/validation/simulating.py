@@ -133,8 +133,16 @@ def document(point: Measured, setup: Setup, hosts: Path | None, changes: Mapping
     benchmark = merged(benchmark, whole.pop("benchmark", {}))
     if point.operation not in {"reduce", "allreduce", "reduce-scatter"}:
         benchmark.pop("reduction_time", None)
-    workload = {**WORKLOAD, "packet_size": f"{packet_of(point.size)} B", "benchmark": benchmark}
+    workload: dict[str, Any] = {**WORKLOAD, "benchmark": benchmark}
+    if not _is_whole(whole):
+        workload["packet_size"] = f"{packet_of(point.size)} B"
     return {**whole, "workload": workload, "placement": _placement(point, hosts)}
+
+
+def _is_whole(whole: Mapping[str, Any]) -> bool:
+    """Returns whether a machine carries whole messages instead of packets."""
+    kind, model = whole.get("topology", {}).get("kind"), whole.get("simulation", {}).get("model")
+    return bool(kind == "flat" or model == "delay")
 
 
 def _over_ports(whole: dict[str, Any], ports: int) -> dict[str, Any]:
@@ -250,5 +258,5 @@ class _Alone(sweeps.Job):
         try:
             outcome = sweeps.Job(self.experiment, 0, {}).run(threads, progress)
         except ExperimentError as error:
-            return Outcome({REFUSED: str(error.message)}, self.index, {}, [])
+            return Outcome({REFUSED: str(error.message)}, self.index, {})
         return replace(outcome, index=self.index)
