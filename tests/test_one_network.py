@@ -71,7 +71,7 @@ def test_networks_are_named_in_what_is_printed_and_written(
     ran = cutthrough("analyze", joined, "--worst", "--network", "between")
     assert ("between: Worst permutation" in ran.out, "inside: " in ran.out) == (True, False)
     for file, options, says in (
-        (joined, ("--worst", "--network", "betwen"), "did you mean `between`?"),
+        (joined, ("--worst", "--network", "betwxen"), "did you mean `between`?"),
         (joined, ("--network", "between"), "it is for --worst, --pairings and --tables"),
         (alone, ("--worst", "--network", "between"), "the file has one network"),
     ):

@@ -276,7 +276,7 @@ fn records_of_saquery_are_the_fabric_that_ibnetdiscover_prints() {
         (format!("{nodes}{}", link_records((1, 1), (9, 1))), Some(40), "LID 9 is that of no NodeRecord"),
         (format!("{nodes}{}", link_records((1, 5), (2, 1))), Some(38), "port 5 of S-0000000000000001"),
         (format!("{nodes}{links}{}", link_records((1, 4), (7, 1))), Some(76), "has a link already, in line 56"),
-        (nodes.replacen("Switch", "Swich", 1) + &links, Some(4), "`Swich` is none of"),
+        (nodes.replacen("Switch", "Swxtch", 1) + &links, Some(4), "`Swxtch` is none of"),
         (nodes.replacen("lid.....................7", "lid.....................1", 1) + &links, Some(9), "already"),
         (nodes.replacen("0x0000000000000002", "xyz", 1) + &links, Some(20), "`node_guid` is `xyz`"),
         (format!("{nodes}LinkRecord dump:\n\t\tFromLID\n"), Some(37), "is no field"),

@@ -50,7 +50,7 @@ class Setup:
 
     Attributes:
         name: The machine's name in tables.
-        about: What it is.
+        about: The machine, its network and its library, in a line.
         base: The experiment without its workload and placement.
         variants: Points with sections that replace those of `base`.
         torus: Whether the shape of the nodes is that of the network.

@@ -80,8 +80,8 @@ def study(
     """Fits constants if asked to, and predicts all other points.
 
     Returns:
-        The predictions in the order of the points, without those that were fitted to, and the fitted constants by
-        machine and variant.
+        The predictions in the order of the points, and the fitted constants by machine and variant. Fitted points have
+        no prediction.
 
     Raises:
         ExperimentError: There is no such machine, or a list of hosts does not fit.
@@ -133,7 +133,7 @@ def _variant(setup: Setup, point: Measured) -> tuple[int, ...]:
 
 
 def _to_fit(points: Sequence[Measured], text: str | None) -> set[tuple[str, ...]]:
-    """Returns the keys of the points to fit to: those of a file, or a share, spread evenly over those that can be."""
+    """Returns the keys of the points to fit to: those of a file, or a share of the points."""
     if text is None:
         return set()
     if not text.endswith("%"):

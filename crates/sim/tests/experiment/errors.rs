@@ -360,7 +360,7 @@ fn a_fault_in_a_table_of_a_list_is_at_the_path_that_options_take() {
         (networks("topology = \"single-switch:8\""), "network[1].name", "missing key `name` in [network[1]]"),
         (rail("linc = 1").replace("rail", "inside"), "network[1].linc", "[network[1]]"),
         (rail("linc = 1").replace("rail", "a.b"), "network[1].linc", "[network[1]]"),
-        (job(", lod = 1 }"), "job.b.workload.lod", "in [job.b.workload]"),
+        (job(", loadd = 1 }"), "job.b.workload.loadd", "in [job.b.workload]"),
         (job(" }\nstart = \"2 us\"\nend = \"1 us\""), "job.b.end", "`job.b.end` is 1 us"),
     ] {
         let found = load(&text).and_then(|experiment| {
