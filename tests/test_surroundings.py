@@ -63,6 +63,7 @@ PRINTING = {
     "convert": "convert --help",
     "map": "map -g stencil:2x2 -m mesh:2x2",
     "calibrate": "calibrate --help",
+    "validate": "validate --help",
     "new": "new fat-tree",
     "explain": "explain router",
     "list": "list",

@@ -158,18 +158,18 @@ fn what_an_interface_of_a_network_may_not_have_is_refused() {
         let text = machine(&goal, 1, ["", &format!("{{ {key} }}")], "");
         let error = Experiment::load(&text, "test.toml", Path::new("."), &[]).unwrap_err();
         let name = key.split(' ').next().unwrap();
-        assert_eq!(error.key, format!("network[1].nic.{name}"));
+        assert_eq!(error.key, format!("network.between.nic.{name}"));
         assert_eq!(error.help, Some(format!("`{name}` belongs to [nic]: `nic.{name}`")));
     }
     let nic = r#"{ latency = "2 s" }"#;
-    assert_eq!(refused(&machine(&goal, 1, ["", nic], "")).0, "network[1].nic.latency");
+    assert_eq!(refused(&machine(&goal, 1, ["", nic], "")).0, "network.between.nic.latency");
     let nic = r#"{ latency = "2 ns" }"#;
     let text = machine(&goal, 1, ["", nic], "");
     let (key, message) = refused(&text.replace("count = 2", "count = 2, receive_buffer = \"4 packets\""));
-    assert!(key == "network[1].nic" && message.contains("node.drain"), "{key}: {message}");
+    assert!(key == "network.between.nic" && message.contains("node.drain"), "{key}: {message}");
     let program = text.lines().find(|line| line.contains("workload")).unwrap();
     let (key, message) = refused(&text.replace(program, "workload = { kind = \"traffic\", load = 0.1 }"));
-    assert!(key == "network[1].nic" && message.contains("send and receive"), "{key}: {message}");
+    assert!(key == "network.between.nic" && message.contains("send and receive"), "{key}: {message}");
     let job = |name: &str| format!("[[job]]\nname = \"{name}\"\nnodes = \"0-3\"\n{}\n", program.trim());
     let (key, message) = refused(&(text.replace(program, "") + &job("one") + &job("two")));
     assert!(key == "job.two.nodes" && message.contains("serves one job"), "{key}: {message}");

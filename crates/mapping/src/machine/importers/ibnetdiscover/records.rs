@@ -67,7 +67,7 @@ impl<'a> Records<'a> {
     /// Reads all records.
     ///
     /// # Errors
-    /// At a field that is missing, wrong or given twice, at a line outside of a record, at a LID that two devices have,
+    /// At a field that is missing, wrong or given twice, at a line outside of a record, at a LID that has two records,
     /// and if records of nodes or of links are missing.
     pub fn read(text: &'a str) -> Result<Self, LocatedError> {
         let mut found = Self::default();
@@ -103,8 +103,8 @@ impl<'a> Records<'a> {
         };
         let (guid, lid, count) = (record.number("node_guid")?, record.small("lid")?, record.small("num_ports")?);
         let description = record.field("NodeDescription")?.1;
-        if let Some(before) = self.lids.insert(lid, guid).filter(|&before| before != guid) {
-            let message = format!("LID {lid} is that of {before:#018x} already");
+        if let Some(before) = self.lids.insert(lid, guid) {
+            let message = format!("LID {lid} has a record already, of {before:#018x}");
             return Err(LocatedError::at(record.field("lid")?.0, message));
         }
         let (lid, line, ports) = ((lid, 0), record.line, BTreeMap::new());
