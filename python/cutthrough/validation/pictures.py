@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from cutthrough.plots.messages import size_text
 from cutthrough.plots.strokes import Stroke
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["operation", "overview"]
 
+#: Ratio of two marks of sizes.
+MARKS = 64
 #: The width and the height of a panel, in inches; panels in a row; algorithms in a panel.
 WIDTH, HEIGHT, ACROSS, MOST = 4.6, 3.4, 2, 5
 
@@ -59,6 +62,7 @@ def _panel(axes: Axes, found: Sequence[Predicted], column: str) -> None:
         axes.plot(sizes, measured, linestyle="none", marker="o", markersize=3.5, color=stroke.colour)
         axes.plot(sizes, [(each.time or 0.0) * 1e-3 for each in own], color=stroke.colour, label=shown(name))
     axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(LogLocator(base=MARKS))
     axes.set_yscale("log")
     plain_marks(axes.xaxis, lambda size: size_text(round(size)) if size >= 1 else "")
     plain_marks(axes.yaxis)
