@@ -171,3 +171,15 @@ def test_every_rule_stands_for_an_algorithm_of_its_operations() -> None:
     call = call_of(point("allreduce", "bine_bdw_remap_segmented_over_16384", 64, 1.0))
     assert call is not None
     assert (call.algorithm, call.keys) == ("bine-bandwidth", {"segment": "16384 B"})
+
+
+def test_files_that_are_not_there_or_of_another_kind_are_named(tmp_path: Path) -> None:
+    """Catches hosts that are ignored silently, and a table of another benchmark that is read as a CSV."""
+    path = table(tmp_path, "m,r,0,8,8,allreduce,OMPI,ring_ompi,4096,50000,60000")
+    absent = ["validate", str(path), "--machine", machine(tmp_path), "--hosts", str(tmp_path / "absent")]
+    ran = CliRunner().invoke(app, absent)
+    assert "does not exist" in ran.output + str(ran.exception)
+    other = tmp_path / "latency.txt"
+    other.write_text("# OSU MPI Latency Test v7.4\n# Size          Latency (us)\n1                 1.2\n")
+    ran = CliRunner().invoke(app, ["validate", str(other), "--machine", machine(tmp_path), "--ranks", "2"])
+    assert "is no table of a collective operation" in ran.output + str(ran.exception)

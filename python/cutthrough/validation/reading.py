@@ -43,6 +43,8 @@ MOST_BYTES, MOST_RANKS, LARGEST = 1 << 26, 1 << 20, 1 << 40
 ELEMENT = 4
 #: The title of a benchmark of OSU, and of IMB.
 OSU_TITLE = re.compile(r"#\s*OSU MPI(?:-\w+)? (?P<name>[\w -]+?)(?: Personalized Exchange)? Latency Test", re.I)
+#: The title of any benchmark of OSU that tests something.
+OSU = re.compile(r"#\s*OSU\s.*\bTest\b", re.I)
 IMB_TITLE = re.compile(r"#\s*Benchmarking\s+(?P<name>\w+)")
 #: Columns of printed tables by the quantity that they have. OSU and IMB print microseconds.
 PRINTED = {
@@ -105,6 +107,14 @@ def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tu
     """
     path = Path(path)
     source = Source(path, _lines(path))
+    other = next((line for line in source.lines if OSU.match(line) and not OSU_TITLE.match(line)), None)
+    if other is not None:
+        raise refuse(
+            str(path),
+            f"`{other.strip()[:60]}` is no table of a collective operation",
+            help="`cutthrough calibrate` reads tables of messages between two ranks",
+            file=str(path),
+        )
     printed = any(OSU_TITLE.match(line) or IMB_TITLE.match(line) for line in source.lines)
     points = list(_printed(source, machine, ranks) if printed else _csv(source, machine))
     if not points:

@@ -95,6 +95,8 @@ def study(
             raise refuse("--machine", "the table does not name its machine", allowed=known())
         setup = setups.setdefault(name, setup_of(name))
         groups[name, _variant(setup, point)].append(point)
+    if request.hosts is not None and not request.hosts.exists():
+        raise refuse("--hosts", f"{request.hosts} does not exist", file=str(request.hosts))
     fitted = _to_fit(points, request.fit)
     kept = Kept.of(request.kept)
     constants: dict[str, Constants] = {}
@@ -103,6 +105,9 @@ def study(
     for (name, variant), own in sorted(groups.items(), key=lambda each: (each[0][0], len(each[0][1]), each[0][1])):
         setup = setups[name]
         hosts = {(point.run, point.ranks): path for point in own if (path := _hosts(request.hosts, name, point))}
+        if tell is not None and request.hosts is not None:
+            for run in sorted({point.run for point in own if (point.run, point.ranks) not in hosts}):
+                tell(f"note: {request.hosts} has no hosts of run `{run}` of {name}, which is on the first nodes")
         quiet = Running(hosts, request.effort, None, kept)
         # A variant starts from the constants of the machine without it.
         begin = next((made for made in (fits.get((name, key)) for key in (variant, variant[:-1], ())) if made), {})
