@@ -26,50 +26,50 @@ def register(app: typer.Typer) -> None:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What is compared with what."""
+    """Measured tables, their machine and their hosts."""
 
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="TABLE...", help="Measured tables: CSV, or text of OSU or IMB.", show_default=False),
+        typer.Argument(metavar="TABLE...", help="Measured tables: CSV, or output of OSU or IMB.", show_default=False),
     ]
     machine: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The machine: a name, or an experiment file. A CSV may name it in a column.",
+            help="Machine: a name, or an experiment file. Default: the column `machine` of a CSV.",
             show_default=False,
         ),
     ] = None
     hosts: Annotated[
         Path | None,
         typer.Option(
-            metavar="PATH", help="The hosts of the ranks: a file, or a folder with `MACHINE__RUN.csv`.",
+            metavar="PATH", help="Hosts of the ranks: a file, or a folder with `MACHINE__RUN.csv`.",
             show_default="the first nodes",
         ),
     ] = None  # fmt: skip
     ranks: Annotated[
         int | None,
-        typer.Option(min=1, help="Ranks of a table that does not say how many there were.", show_default=False),
+        typer.Option(min=1, help="Number of ranks, if a table does not contain it.", show_default=False),
     ] = None
     column: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The measured column: min, p10, median, p90, mean, max.", show_default=False),
+        typer.Option(metavar="NAME", help="Measured column: min, p10, median, p90, mean, max.", show_default=False),
     ] = None
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """The points to which constants are fitted before the others are predicted."""
+    """Choice of points: those to which constants are fitted, and how many are used."""
 
     fit: Annotated[
         str | None,
         typer.Option(
-            metavar="SHARE", help="Fit to a share of the points, such as `5%`, or to those in a CSV.",
+            metavar="SHARE", help="Fit constants to a share of the points, such as `5%`, or to the points of a CSV.",
             show_default="none",
         ),
     ] = None  # fmt: skip
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Take at most N points, spread over the tables.",
+        int | None, typer.Option(min=1, metavar="N", help="Use at most N points, spread over the tables.",
                                  show_default=False)
     ] = None  # fmt: skip
 
@@ -79,17 +79,17 @@ def validate(
     fitting: Fitting,
     output: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Where points.csv and report.html go.", show_default=False),
+        typer.Option("--out", "-o", metavar="DIR", help="Folder for points.csv and report.html.", show_default=False),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=0, help="Points that run at once. 0: one a core.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, help="Number of points that run at once. 0: one for each core.")] = 0,
     json_output: JsonOption = False,
 ) -> None:
-    """Compare measured collective operations with simulated ones: how wrong the simulator is on a machine.
+    """Compare measured collective operations with simulated ones, and print the errors.
 
-    Every point is simulated as it was timed: a barrier, then one operation on the hosts of its run, by the algorithm
-    that the table names. The time is that of the slowest rank.
+    The simulation of a point repeats its measurement: a barrier, then one operation on the hosts of its run, by the
+    algorithm that the table names. The time of a point is that of the slowest rank.
 
-    Example: `cutthrough validate osu_allreduce.txt --machine marenostrum5 --ranks 32`
+    Example: `cutthrough validate osu_allreduce.txt --machine mare-nostrum --ranks 32`
     """
     import cutthrough.validation.reports as reports
     import cutthrough.validation.study as studies
@@ -125,7 +125,7 @@ def validate(
 
 
 def _points(inputs: Inputs) -> list[Measured]:
-    """Reads all tables, and prints what was left out of them."""
+    """Reads all tables, and prints notes on ignored lines and columns."""
     from cutthrough.validation.reading import read
 
     points = []

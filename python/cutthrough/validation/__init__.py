@@ -1,4 +1,4 @@
-"""Measured collective operations beside simulated ones."""
+"""Comparison of measured and simulated collective operations."""
 
 from __future__ import annotations
 

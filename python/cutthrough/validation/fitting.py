@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Constants", "fit"]
 
-#: Constants that are fitted if a machine's experiment has them, and their bounds in picoseconds or bits a second. The
-#: overheads of both ends are equal: points of operations determine only their sum.
+#: Constants that are fitted if a machine's experiment has them, with bounds in picoseconds or bits a second. The
+#: overheads of both ends are set equal, because points of collective operations determine only their sum.
 TIMES = {
     "skew": (1e4, 1e8),
     "nic.send_overhead": (5e4, 1e7),
@@ -38,16 +38,16 @@ TIMES = {
     "benchmark.copy_time": (1.0, 5e3),
 }
 RATES = {"nic.bus.bandwidth": (1e9, 1e13), "nic.copy.bandwidth": (1e9, 1e13)}
-#: Keys that take the value of another.
+#: Fitted keys, and the keys that are set to the same value.
 TWINS = {"nic.send_overhead": "nic.receive_overhead"}
-#: Eager limits that are tried.
+#: Candidate eager limits.
 LIMITS = ("8 KiB", "16 KiB", "32 KiB")
-#: Change of a logarithm for a finite difference, and the residual from which outliers count less.
+#: Step of a logarithm for finite differences, and the residual above which the loss grows only linearly.
 PROBE, SOFT = 0.05, 0.2
-#: Weight of a constant's distance from its start, relative to an equal error of a point. Constants that no point shows
-#: stay at their start.
+#: Weight of the logarithmic distance of a constant from its start, relative to an equal residual of a point. Constants
+#: on which no point depends stay at their start.
 HOLD = 0.02
-#: Steps of a search with each tried limit, and of the last one.
+#: Evaluations of the search with each candidate eager limit, and of the final search.
 STEPS_TRIED, STEPS = 2, 6
 
 
@@ -56,10 +56,10 @@ class Constants:
     """Fitted constants.
 
     Attributes:
-        changes: Sections of the experiment that have them.
+        changes: Sections of the experiment that contain the constants.
         values: Each constant with its unit, by its key.
         points: The points to which they were fitted.
-        error: Median error of these points, without signs.
+        error: Median absolute error of these points, relative to their measured times.
     """
 
     changes: Mapping[str, Any]
@@ -79,16 +79,16 @@ def fit(
 ) -> Constants:
     """Fits the constants of a machine to points.
 
-    Minimizes the sum of a soft loss of the logarithms of simulated over measured times. Tries each eager limit.
+    Minimizes the sum of a soft L1 loss of log(simulated time / measured time). Tries each candidate eager limit.
 
     Args:
-        points: The points. They have one variant of the machine.
+        points: The points, to all of which the same variants of the machine apply.
         setup: The machine.
-        begin: Sections with the constants from which the search starts. They stay as they are where no point shows
-            them, and their eager limit stays.
-        column: The measured column.
-        running: How the simulations run.
-        watcher: Notified of each tried limit.
+        begin: Sections with the constants from which the search starts. Their eager limit does not change, nor do
+            constants on which no point depends.
+        column: The column of measured times.
+        running: Options of the simulations.
+        watcher: Notified of each candidate eager limit.
     """
     base = merged(setup.of(points[0]), begin or {})
     parts = _parts(base)
@@ -131,7 +131,7 @@ def _search(
     parts: Sequence[Part],
     steps: int,
 ) -> tuple[NDArray[np.float64], float]:
-    """Returns the logarithms with the least loss, and the loss."""
+    """Returns the logarithms of the constants with the least loss, and the loss."""
     from scipy.optimize import least_squares
 
     bounds = np.log(np.array([_bounds(part.key) for part in parts]).T)
@@ -171,7 +171,7 @@ def _held(base: Mapping[str, Any], key: str) -> str | None:
 
 
 def _changes(parts: Sequence[Part], values: NDArray[np.float64]) -> dict[str, Any]:
-    """Returns the sections that have values of constants."""
+    """Returns sections that set the constants to `values`."""
     found: dict[str, Any] = {}
     for part, value in zip(parts, values.tolist(), strict=True):
         text = f"{part.rounded(value):.0f} {'ps' if part.is_time else 'b/s'}"

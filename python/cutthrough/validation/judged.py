@@ -1,4 +1,4 @@
-"""Errors of predictions: by machine, operation, algorithm, nodes and size, and of the choice of an algorithm."""
+"""Errors of predictions by machine, operation, algorithm, nodes and size, and quality of predicted choices."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GROUPS", "Choice", "Errors", "choices", "errors", "of_groups", "size_class"]
 
-#: Algorithms that a cell needs before its choice says anything.
+#: Least number of algorithms for which the choice in a cell is evaluated.
 LEAST_ALGORITHMS = 3
-#: Sizes of classes, in bytes, and their names.
+#: Largest message of each class of sizes, in bytes, and the name of the class.
 CLASSES = ((2048, "to 2 KiB"), (131072, "to 128 KiB"), (8 << 20, "to 8 MiB"), (math.inf, "above 8 MiB"))
 
 
@@ -26,7 +26,7 @@ def size_class(size: int) -> str:
     return next(name for most, name in CLASSES if size <= most)
 
 
-#: What errors are grouped by.
+#: Properties of points by which errors are grouped.
 GROUPS: dict[str, Callable[[Measured], str]] = {
     "machine": lambda own: own.machine,
     "operation": lambda own: own.operation,
@@ -42,10 +42,10 @@ class Errors:
 
     Attributes:
         count: Number of points.
-        median: Median of the errors without signs.
-        p90: Their 90th percentile.
-        worst: The largest of them.
-        bias: Median with signs: positive if the simulation is slower.
+        median: Median of the absolute errors.
+        p90: 90th percentile of the absolute errors.
+        worst: Largest absolute error.
+        bias: Median of the signed errors: positive if the simulation is slower.
         rank_correlation: Spearman's correlation of simulated and measured times. None if all times are equal.
     """
 
@@ -58,7 +58,7 @@ class Errors:
 
 
 def errors(found: Sequence[Predicted], column: str) -> Errors | None:
-    """Returns the errors of simulated points to a measured column. None if there are none."""
+    """Returns the errors of simulated points relative to a measured column. None if no point was simulated."""
     own = [each for each in found if each.time is not None and column in each.point.times]
     if not own:
         return None
@@ -72,12 +72,12 @@ def errors(found: Sequence[Predicted], column: str) -> Errors | None:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Returns the value below which a share of sorted values is: the next one above."""
+    """Returns a quantile of sorted values: the smallest one with more than `share` of the values at or below it."""
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
 def of_groups(found: Iterable[Predicted], column: str, names: Sequence[str]) -> list[tuple[tuple[str, ...], Errors]]:
-    """Returns the errors of each group, by the groups' values, in the order of the first point of each."""
+    """Returns the values of `names` and the errors of each group, in the order of the groups' first points."""
     groups: dict[tuple[str, ...], list[Predicted]] = defaultdict(list)
     for each in found:
         groups[tuple(GROUPS[name](each.point) for name in names)].append(each)
@@ -87,13 +87,13 @@ def of_groups(found: Iterable[Predicted], column: str, names: Sequence[str]) -> 
 
 @dataclass(frozen=True)
 class Choice:
-    """The algorithm that the simulation names fastest in a cell.
+    """Predicted and measured fastest algorithm of a cell.
 
     Attributes:
         cell: Machine, run, nodes, ranks, operation and bytes.
         chosen: The algorithm with the least simulated time.
         best: The algorithm with the least measured time.
-        cost: Measured time of `chosen` over that of `best`, minus 1.
+        cost: Measured time of `chosen` divided by that of `best`, minus 1.
         algorithms: Number of algorithms of the cell.
     """
 

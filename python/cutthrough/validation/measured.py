@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 __all__ = ["OF_PARTS", "Measured", "part_of"]
 
-#: Operations whose size in an experiment is that of one rank's part.
+#: Operations whose size in an experiment is the size of one rank's part.
 OF_PARTS = frozenset({"gather", "scatter", "allgather", "alltoall"})
 
 
@@ -50,12 +50,12 @@ class Measured:
 
     @property
     def per_node(self) -> int:
-        """Ranks on a node, rounded up."""
+        """Number of ranks on a node, rounded up."""
         return -(-self.ranks // math.prod(self.shape))
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What distinguishes the point from all others of its table."""
+        """Values that identify the point in its table."""
         return (
             self.machine, self.run, self.test, self.nodes, str(self.ranks), self.operation, self.library,
             self.algorithm, str(self.bytes),
@@ -63,16 +63,16 @@ class Measured:
 
     @property
     def cell(self) -> tuple[str, ...]:
-        """What algorithms are compared in: one operation of one size on one set of hosts."""
+        """Cell in which algorithms are compared: one operation with one size on one set of hosts."""
         return (self.machine, self.run, self.nodes, str(self.ranks), self.operation, str(self.bytes))
 
 
 def part_of(operation: str, total: int, ranks: int, element: int) -> int:
-    """Returns the size of an operation in an experiment, of a table that counts the whole message.
+    """Returns the size of an operation in an experiment, in bytes, from the size of the whole message.
 
     Args:
         operation: The operation.
-        total: Bytes of the whole message. Of an all-to-all it is what a rank sends in all.
+        total: Bytes of the whole message. In an alltoall: bytes that a rank sends to all ranks together.
         ranks: Number of ranks, each of which has an equal number of elements.
         element: Bytes of an element.
     """

@@ -1,4 +1,4 @@
-"""Pictures of a validation: measured times with their percentiles beside simulated ones."""
+"""Pictures of a validation: measured times with percentiles, and simulated times."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["operation", "overview"]
 
-#: Ratio of two marks of sizes.
+#: Ratio of neighbouring tick marks of message sizes.
 MARKS = 64
-#: The width and the height of a panel, in inches; panels in a row; algorithms in a panel.
+#: Width and height of a panel in inches; panels in a row; most algorithms in a panel.
 WIDTH, HEIGHT, ACROSS, MOST = 4.6, 3.4, 2, 5
 
 
 def operation(found: Sequence[Predicted], column: str) -> Figure:
     """Draws the points of one machine and operation: a panel for each number of nodes, a colour for each algorithm.
 
-    The algorithms of a panel are those with the most points.
+    If a panel has more than five algorithms, it shows the five with the most points.
     """
     panels: dict[tuple[str, str], list[Predicted]] = defaultdict(list)
     for each in found:

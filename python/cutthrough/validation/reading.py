@@ -1,4 +1,4 @@
-"""Files of measured points: CSV with named columns, and text that the OSU benchmarks, IMB and nccl-tests print."""
+"""Reads measured points from CSV with named columns, and from the printed tables of the OSU benchmarks and of IMB."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ OPERATIONS = {
     "scatter": "scatter",
     "barrier": "barrier",
 }
-#: Columns that a CSV needs, and those of times, of which it needs one.
+#: Columns that a CSV needs, and columns of times, of which it needs at least one.
 NEEDED = ("ranks", "collective", "algorithm", "bytes")
 TIMES = ("min_ns", "p10_ns", "median_ns", "p90_ns", "mean_ns", "max_ns")
-#: Columns that a CSV may have. All others are left out, and named.
+#: Optional columns of a CSV, with their defaults. All other columns are ignored, and a note names them.
 OTHERS = {"machine": "", "run": "", "test": "0", "nodes": "", "library": "", "iterations": "", "notes": ""}
-#: Limits of what is read: bytes of a file, ranks, bytes of a message.
+#: Largest allowed size of a file in bytes, number of ranks, and message in bytes.
 MOST_BYTES, MOST_RANKS, LARGEST = 1 << 26, 1 << 20, 1 << 40
-#: Bytes of an element of the operations in CSV tables.
+#: Size of an element of the operations in CSV tables, in bytes.
 ELEMENT = 4
-#: The title of a benchmark of OSU, and of IMB.
+#: Title lines of the OSU benchmarks and of IMB.
 OSU_TITLE = re.compile(r"#\s*OSU MPI(?:-\w+)? (?P<name>[\w -]+?)(?: Personalized Exchange)? Latency Test", re.I)
 #: The title of any benchmark of OSU that tests something.
 OSU = re.compile(r"#\s*OSU\s.*\bTest\b", re.I)
 IMB_TITLE = re.compile(r"#\s*Benchmarking\s+(?P<name>\w+)")
-#: Columns of printed tables by the quantity that they have. OSU and IMB print microseconds.
+#: Quantity of each column of times in printed tables. OSU and IMB print microseconds.
 PRINTED = {
     "avglatency(us)": "mean",
     "minlatency(us)": "min",
@@ -59,7 +59,7 @@ PRINTED = {
 
 @dataclass
 class Source:
-    """A file, its lines, and notes on what is left out of it."""
+    """File of measured points: path, lines, and notes on ignored lines and columns."""
 
     path: Path
     lines: Sequence[str]
@@ -77,7 +77,7 @@ class Source:
         return int(text)
 
     def time(self, line: int, text: str, factor: float) -> float:
-        """Returns a time in nanoseconds."""
+        """Returns `text` times `factor`: a time in nanoseconds."""
         try:
             found = float(text) * factor
         except ValueError:
@@ -87,7 +87,7 @@ class Source:
         return found
 
     def operation(self, line: int, text: str) -> str:
-        """Returns the experiment's name of an operation."""
+        """Returns the name of an operation in experiments."""
         name = text.strip().lower().replace("_", "-")
         if name not in OPERATIONS:
             raise self.wrong(line, f"there is no operation `{text[:40]}`", nearest(name, OPERATIONS))
@@ -95,12 +95,12 @@ class Source:
 
 
 def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tuple[list[Measured], list[str]]:
-    """Reads the points of a file, and notes on what was left out.
+    """Returns the points of a file, and notes on ignored lines and columns.
 
     Args:
-        path: CSV with names of columns, or text of the OSU benchmarks or of IMB.
-        machine: The machine of a file that does not name it.
-        ranks: Number of ranks of a file that does not say it. The OSU benchmarks do not print it.
+        path: CSV with named columns, or output of the OSU benchmarks or of IMB.
+        machine: Machine of the points if the file does not name one.
+        ranks: Number of ranks if the file does not contain it. The OSU benchmarks do not print it.
 
     Raises:
         ExperimentError: The file cannot be read; the message names the line.
@@ -127,12 +127,12 @@ def _lines(path: Path) -> list[str]:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            raise refuse(str(path), "it is larger than 64 MiB, and no table", file=str(path))
+            raise refuse(str(path), "the file is larger than 64 MiB", file=str(path))
         return content.decode("utf-8-sig").splitlines()
     except OSError as error:
-        raise refuse(str(path), f"it cannot be read: {error.strerror or error}", file=str(path)) from None
+        raise refuse(str(path), f"the file cannot be read: {error.strerror or error}", file=str(path)) from None
     except UnicodeDecodeError:
-        raise refuse(str(path), "it is no text", file=str(path)) from None
+        raise refuse(str(path), "the file is not text in UTF-8", file=str(path)) from None
 
 
 def _csv(source: Source, machine: str) -> Iterator[Measured]:
@@ -147,7 +147,7 @@ def _csv(source: Source, machine: str) -> Iterator[Measured]:
     if not times:
         raise source.wrong(1, f"there is no column of times: one of {', '.join(TIMES)} is needed")
     if others := sorted({*head} - {*NEEDED, *OTHERS, *TIMES}):
-        source.notes.append(f"columns that are left out: {', '.join(f'`{name[:40]}`' for name in others)}")
+        source.notes.append(f"ignored columns: {', '.join(f'`{name[:40]}`' for name in others)}")
     for cells in reader:
         if not any(cells):
             continue
@@ -196,7 +196,7 @@ def _printed(source: Source, machine: str, ranks: int | None) -> Iterator[Measur
         elif words and not line.startswith("#"):
             beside += 1
     if beside:
-        source.notes.append(f"{beside} lines that are no rows are left out")
+        source.notes.append(f"{beside} lines that are not rows of a table are ignored")
 
 
 def _heading(line: str) -> list[str]:
@@ -210,7 +210,7 @@ def _heading(line: str) -> list[str]:
 def _row(source: Source, line: int, words: list[str], of: tuple[str, list[str], str, int | None]) -> Measured:
     operation, names, machine, ranks = of
     if ranks is None:
-        raise source.wrong(line, "the text does not say how many ranks there were", "`--ranks N` says it")
+        raise source.wrong(line, "the file does not contain the number of ranks", "give it with `--ranks N`")
     if len(words) != len(names):
         raise source.wrong(line, f"{len(words)} columns, where the heading has {len(names)}")
     cells = dict(zip(names, words, strict=True))

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["groups_table", "page", "points_csv", "summary", "to_dict"]
 
-#: Costs of a choice below which it counts as right.
+#: Largest cost of a choice that counts as right.
 RIGHT = 0.10
 #: Columns of the CSV of points.
 POINT = ("machine", "run", "test", "nodes", "ranks", "operation", "library", "algorithm", "bytes")
 
 
 def summary(found: Sequence[Predicted], column: str) -> list[str]:
-    """Returns the sentences above the tables: what was simulated and how far off it is."""
+    """Returns the lines above the tables: simulated points, errors, choices, and reasons of missing predictions."""
     ran = [each for each in found if each.time is not None]
     lines = [f"{len(ran)} of {len(found)} points simulated, compared with {column}"]
     if all_errors := errors(found, column):
@@ -107,7 +107,7 @@ def to_dict(found: Sequence[Predicted], column: str) -> dict[str, Any]:
 
 
 def page(found: Sequence[Predicted], column: str, constants: Mapping[str, Mapping[str, str]], path: Path) -> None:
-    """Writes one HTML page with the errors, the constants and the pictures, which are in it."""
+    """Writes one HTML page with the errors, the constants and the embedded pictures."""
     parts = [f"<p>{html.escape(line)}</p>" for line in summary(found, column)]
     for names in (["machine"], ["machine", "operation"], ["machine", "nodes"], ["machine", "size"], ["algorithm"]):
         parts.append(f"<h2>By {html.escape(' and '.join(names))}</h2>")

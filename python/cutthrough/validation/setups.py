@@ -1,4 +1,4 @@
-"""Machines of measured tables: the experiment that stands for a machine, and the algorithms that its tables name."""
+"""Machines of measured tables: the experiment of each machine, and the simulated algorithm of each measured one."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "Setup", "Variant", "call_of", "known", "merged", "packet_of", "setup_of"]
 
-#: Bytes of a packet as the machines have them, and of the largest packet that is simulated.
+#: Size of a packet on the machines, and of the largest simulated packet, in bytes.
 PACKET, LARGEST_PACKET = 4096, 1 << 18
-#: Packets of a buffer from which they are made larger.
+#: Largest number of packets of a buffer before packets become larger.
 MOST_PACKETS = 1024
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Points of a machine with other constants.
+    """Variant of a machine: constants that apply to a part of its points.
 
     Attributes:
-        match: A pattern of `library algorithm`.
-        least: Bytes from which a message is of the variant.
+        match: Regular expression for the text `library algorithm` of a point.
+        least: Smallest message of the variant, in bytes.
         sections: Sections that replace those of the machine.
     """
 
@@ -40,20 +40,20 @@ class Variant:
     sections: Mapping[str, Any]
 
     def fits(self, point: Measured) -> bool:
-        """Returns whether a point is of the variant."""
+        """Returns whether the variant applies to a point."""
         return point.bytes >= self.least and re.search(self.match, f"{point.library} {point.algorithm}") is not None
 
 
 @dataclass(frozen=True)
 class Setup:
-    """The experiment that stands for a machine.
+    """Machine of measured points, described by an experiment.
 
     Attributes:
         name: The machine's name in tables.
-        about: The machine, its network and its library, in a line.
+        about: The machine, its network and its library, on one line.
         base: The experiment without its workload and placement.
-        variants: Points with sections that replace those of `base`.
-        torus: Whether the shape of the nodes is that of the network.
+        variants: Variants, whose sections replace those of `base` for a part of the points.
+        torus: Whether the network is a torus with the shape of the point's nodes.
     """
 
     name: str
@@ -75,12 +75,12 @@ class Setup:
 
 @dataclass(frozen=True)
 class Call:
-    """A collective operation as an experiment calls it.
+    """Simulated algorithm of a measured point.
 
     Attributes:
-        algorithm: The algorithm of the experiment.
+        algorithm: Name of the algorithm in experiments.
         keys: Further keys of the benchmark: `segment`, `radix`.
-        guessed: Whether the algorithm stands for one that has no public definition.
+        guessed: Whether the measured algorithm has no public definition, so that a similar one is simulated.
         ports: Network interfaces over which the algorithm divides its data.
     """
 
@@ -130,11 +130,11 @@ def _of_file(path: Path) -> Setup:
     except OSError as error:
         raise refuse("--machine", f"{path} cannot be read: {error.strerror or error}", file=str(path)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise refuse("--machine", f"{path} is no experiment: {error}", file=str(path)) from None
+        raise refuse("--machine", f"{path} is not an experiment file: {error}", file=str(path)) from None
     return Setup(path.stem, f"the network of {path.name}", {key: own for key, own in table.items() if key not in GIVEN})
 
 
-#: Sections of an experiment that a measured point gives.
+#: Keys of an experiment file that a measured point replaces.
 GIVEN = {"title", "workload", "placement", "sweep", "measure", "job"}
 
 
@@ -146,7 +146,7 @@ def _rules() -> list[dict[str, Any]]:
 
 
 def call_of(point: Measured) -> Call | None:
-    """Returns the call that stands for a point's algorithm. None if there is no rule for it."""
+    """Returns the simulated algorithm of a point. None if no rule names the point's algorithm."""
     for rule in _rules():
         if point.operation not in rule["operations"]:
             continue
@@ -162,10 +162,10 @@ def call_of(point: Measured) -> Call | None:
 
 
 def packet_of(size: int) -> int:
-    """Returns the bytes of a packet for messages of a size.
+    """Returns the size of a packet in bytes, for a buffer of `size` bytes.
 
-    A buffer of more than 4 MiB has larger packets, of up to 256 KiB, which make a run short. Times change little:
-    packets are forwarded from their first byte on.
+    For buffers of more than 4 MiB, packets of up to 256 KiB shorten the run. Times change little, because a router
+    forwards a packet as soon as its head has arrived.
     """
     packet = PACKET
     while size // packet > MOST_PACKETS and packet < LARGEST_PACKET:

@@ -36,13 +36,13 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Predicted:
-    """A measured point, and the simulated time.
+    """Measured point with its simulated time.
 
     Attributes:
         point: The point.
         time: Simulated time of the slowest rank, in nanoseconds. None if the point was not simulated.
-        reason: Why it was not simulated.
-        guessed: Whether its algorithm stands for one without a public definition.
+        reason: Reason why the point was not simulated.
+        guessed: Whether the measured algorithm has no public definition, so that a similar one was simulated.
     """
 
     point: Measured
@@ -51,16 +51,16 @@ class Predicted:
     guessed: bool = False
 
     def error(self, column: str) -> float:
-        """Returns the relative error to a measured column: positive if the simulation is slower."""
+        """Returns the error relative to a measured column: positive if the simulation is slower."""
         return (self.time or math.nan) / self.point.times[column] - 1.0
 
 
 @dataclass
 class Kept:
-    """Finished simulations of earlier runs, by a digest of their experiment and of the program's version.
+    """Times of finished simulations, by a digest of the experiment and the version of the program.
 
     Attributes:
-        path: The file, which has a line for each. None: nothing is kept.
+        path: The file, which has a line for each simulation. None: nothing is stored.
         times: The times, in nanoseconds.
     """
 
@@ -69,7 +69,7 @@ class Kept:
 
     @classmethod
     def of(cls, path: Path | None) -> Kept:
-        """Reads the file of an earlier run, if there is one. A last line without an end was cut off."""
+        """Reads the file of an earlier run if it exists. Ignores an incomplete last line."""
         times = {}
         if path is not None and path.exists():
             for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
@@ -80,11 +80,11 @@ class Kept:
 
     @staticmethod
     def name(text: str) -> str:
-        """Returns the digest of an experiment."""
+        """Returns the digest of an experiment and the version of the program."""
         return hashlib.sha256(f"{_core.__version__} {text}".encode()).hexdigest()
 
     def add(self, name: str, time: float) -> None:
-        """Keeps a finished simulation."""
+        """Stores the time of a finished simulation, in nanoseconds."""
         self.times[name] = time
         if self.path is not None:
             with self.path.open("a", encoding="utf-8") as file:
@@ -93,13 +93,13 @@ class Kept:
 
 @dataclass(frozen=True)
 class Running:
-    """How simulations run.
+    """Options of simulations.
 
     Attributes:
         hosts: Lists of hosts by run and number of ranks. Runs without one are on the first nodes.
-        effort: The share of the machine to use.
+        effort: The share of the computer to use.
         watcher: Notified of the progress.
-        kept: Finished simulations, to which new ones are added.
+        kept: Times of finished simulations. New ones are added.
     """
 
     hosts: Mapping[tuple[str, int], Path] = field(default_factory=dict)
@@ -109,12 +109,12 @@ class Running:
 
 
 def document(point: Measured, setup: Setup, hosts: Path | None, changes: Mapping[str, Any]) -> dict[str, Any] | str:
-    """Returns the experiment of a point, or the reason why there is none.
+    """Returns the experiment of a point, or the reason why the point cannot be simulated.
 
     Args:
         point: The point.
         setup: The machine.
-        hosts: The list of the hosts of the point's run. Default: the first nodes.
+        hosts: File with the hosts of the point's run. None: the first nodes.
         changes: Sections that replace those of the machine.
     """
     call = call_of(point)
@@ -140,7 +140,7 @@ def document(point: Measured, setup: Setup, hosts: Path | None, changes: Mapping
 
 
 def _is_whole(whole: Mapping[str, Any]) -> bool:
-    """Returns whether a machine carries whole messages instead of packets."""
+    """Returns whether the network of a machine carries whole messages instead of packets."""
     kind, model = whole.get("topology", {}).get("kind"), whole.get("simulation", {}).get("model")
     return bool(kind == "flat" or model == "delay")
 
@@ -148,7 +148,7 @@ def _is_whole(whole: Mapping[str, Any]) -> bool:
 def _over_ports(whole: dict[str, Any], ports: int) -> dict[str, Any]:
     """Returns an experiment for an algorithm that divides its data over several ports of a node.
 
-    Each part takes another of the links between two nodes, so that links and interface are as many times as fast.
+    Each part takes a different link between two nodes. Therefore, `ports` multiplies the bandwidths of link and bus.
     """
     link, bus = whole["link"]["bandwidth"], whole["nic"]["bus"]["bandwidth"]
     times = {key: f"{bits_per_second(text) * ports:.0f} b/s" for key, text in (("link", link), ("bus", bus))}
@@ -169,7 +169,7 @@ ALLOCATION = "allocation"
 
 
 def _plain(path: Path) -> Path:
-    """Writes the hosts of a list with columns as lines, and returns the file."""
+    """Writes the hosts of a CSV into a file with one host a line, and returns the file."""
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines(), skipinitialspace=True))
     hosts = [(row.get(ALLOCATION) or "").strip() for row in rows]
     if not all(hosts) or not hosts:
@@ -178,7 +178,7 @@ def _plain(path: Path) -> Path:
 
 
 def _kept(text: str, kind: str) -> Path:
-    """Writes a text into a file that has its name from its content, and returns the file."""
+    """Writes a text into a file that is named by the digest of the text, and returns the file."""
     return files.keep(text.encode(), kind, ".txt", "placement.path")
 
 
@@ -189,13 +189,13 @@ def predict(
     changes: Mapping[str, Any] | None = None,
     running: Running | None = None,
 ) -> list[Predicted]:
-    """Simulates points, each different experiment once.
+    """Simulates points. Points with equal experiments are simulated once.
 
     Args:
         points: The points.
         setup: The machine of all of them.
         changes: Sections that replace those of the machine.
-        running: How the simulations run.
+        running: Options of the simulations.
 
     Raises:
         Stopped: Ctrl-C was pressed.
@@ -241,20 +241,20 @@ def predict(
 def _skew(whole: Mapping[str, Any]) -> float:
     """Returns the time between the first and the last rank that leaves a barrier, in nanoseconds.
 
-    Simulated ranks leave it nearly together. On a machine, the time of the slowest rank contains its wait for those
-    that have left later.
+    Simulated ranks leave a barrier nearly together. On a machine, the time of the slowest rank includes its wait for
+    ranks that left the barrier later.
     """
     return float(_core.picoseconds(whole.get("skew", "0 ps"))) * 1e-3
 
 
 class _Alone(sweeps.Job):
-    """The only point of an experiment, with a number among several experiments."""
+    """Job of an experiment with a single point, with a number among the jobs of several experiments."""
 
     def __init__(self, experiment: _core.Experiment, place: int) -> None:
         super().__init__(experiment, place, {})
 
     def run(self, threads: int, progress: _core.Progress) -> Outcome:
-        """Runs the point in this thread. An experiment that cannot be built gives its error as the point."""
+        """Runs the point in this thread. If the experiment cannot be built, the point contains the error."""
         try:
             outcome = sweeps.Job(self.experiment, 0, {}).run(threads, progress)
         except ExperimentError as error:

@@ -1,4 +1,4 @@
-"""A validation as a whole: the points to fit to, the machines of tables, their hosts, and all predictions."""
+"""Whole validations: choice of the points to fit to, machines and hosts, fit of constants, and all predictions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "Request", "chosen_column", "limited", "study"]
 
-#: Measured columns, the most robust first.
+#: Columns of measured times, the most robust first.
 COLUMNS = ("p10", "median", "mean", "max", "min", "p90")
 #: The largest share of points to which constants are fitted.
 MOST_SHARE = 0.5
@@ -31,15 +31,16 @@ MOST_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Request:
-    """What is predicted.
+    """Request for a validation.
 
     Attributes:
-        machine: The machine of all points: a name, or an experiment file. None: the points name it.
-        hosts: A list of hosts, or a folder of `MACHINE__RUN.csv` or `MACHINE__RUN__alloc_RANKS.csv`.
-        column: The measured column.
-        fit: A share such as `5%`, or a CSV with the keys of points. None: nothing is fitted.
-        effort: The share of the machine to use.
-        kept: A file that keeps finished predictions.
+        machine: The machine of all points: a name, or an experiment file. None: the points name their machines.
+        hosts: A list of hosts, or a folder with a list for each run: `MACHINE__RUN.csv`, or for each number of ranks of
+            a run `MACHINE__RUN__alloc_RANKS.csv`. None: the first nodes.
+        column: The column of measured times to compare with.
+        fit: A share of the points such as `5%`, or a CSV with the keys of points. None: nothing is fitted.
+        effort: The share of the computer to use.
+        kept: File that stores the times of finished simulations. None: nothing is stored.
     """
 
     machine: str | None
@@ -65,7 +66,7 @@ def chosen_column(points: Sequence[Measured], named: str | None) -> str:
 
 
 def limited(points: Sequence[Measured], count: int | None) -> list[Measured]:
-    """Returns at most `count` points, spread evenly over the tables."""
+    """Returns at most `count` points, spread evenly over `points`."""
     if count is None or count >= len(points):
         return list(points)
     return [points[int((place + 0.5) * len(points) / count)] for place in range(count)]
@@ -77,7 +78,7 @@ def study(
     watcher: Watcher | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> tuple[list[Predicted], dict[str, Constants]]:
-    """Fits constants if asked to, and predicts all other points.
+    """Fits constants if `request.fit` is given, and predicts all other points.
 
     Returns:
         The predictions in the order of the points, and the fitted constants by machine and variant. Fitted points have
@@ -133,7 +134,7 @@ def study(
 
 
 def _variant(setup: Setup, point: Measured) -> tuple[int, ...]:
-    """Returns the numbers of the variants of a machine that a point has."""
+    """Returns the indices of the machine's variants that apply to a point."""
     return tuple(place for place, variant in enumerate(setup.variants) if variant.fits(point))
 
 
@@ -167,12 +168,12 @@ def _listed(path: Path) -> set[tuple[str, ...]]:
         raise refuse("--fit", f"{path} cannot be read: {error}", file=str(path)) from None
     for line, row in enumerate(rows, 2):
         if any(row.get(name) is None for name in names) or row["collective"] not in OPERATIONS:
-            raise refuse("--fit", f"line {line}: it has not all of {', '.join(names)}", file=str(path))
+            raise refuse("--fit", f"line {line}: it needs valid values of {', '.join(names)}", file=str(path))
     return {tuple(OPERATIONS[row[name]] if name == "collective" else row[name] for name in names) for row in rows}
 
 
 def _hosts(given: Path | None, machine: str, point: Measured) -> Path | None:
-    """Returns the list of a point's hosts."""
+    """Returns the file with the hosts of a point. None: there is no such file."""
     if given is None or not given.is_dir():
         return given
     names = (f"{machine}__{point.run}__alloc_{point.ranks}.csv", f"{machine}__{point.run}.csv")
