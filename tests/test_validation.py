@@ -126,6 +126,7 @@ def test_a_fit_gives_back_the_constants_of_which_the_points_were_made(tmp_path: 
         (["m,r,0,8,0,allreduce,OMPI,ring_ompi,4096,1,1"], "ranks = 0 is out of range"),
         (["m,r,0,8x,8,allreduce,OMPI,ring_ompi,4096,1,1"], "`8x` is no number of nodes"),
         (["m,r,0,8,8,allreduce,OMPI,ring_ompi"], "line 2: 8 columns, and 11 names of columns"),
+        (["m,r,0,8,8,allreduce,OMPI," + "x" * 200_000 + ",4096,1,1"], "the file is not CSV"),
         ([], "there is no measured point in it"),
     ],
 )
@@ -183,3 +184,46 @@ def test_files_that_are_not_there_or_of_another_kind_are_named(tmp_path: Path) -
     other.write_text("# OSU MPI Latency Test v7.4\n# Size          Latency (us)\n1                 1.2\n")
     ran = CliRunner().invoke(app, ["validate", str(other), "--machine", machine(tmp_path), "--ranks", "2"])
     assert "is no table of a collective operation" in ran.output + str(ran.exception)
+
+
+def test_tables_with_equal_points_keep_their_own_times(tmp_path: Path) -> None:
+    """Catches a point that takes the measured time of a point with equal keys in another table."""
+    files = []
+    for number, time in enumerate(("10.0", "20.0")):
+        path = tmp_path / f"osu{number}.txt"
+        path.write_text(f"# OSU MPI Allreduce Latency Test v7.4\n# Size  Avg Latency(us)\n64  {time}\n")
+        files.append(str(path))
+    options = ["validate", *files, "--machine", machine(tmp_path), "--ranks", "8", "--json"]
+    told = json.loads(CliRunner().invoke(app, options).stdout)
+    assert [own["measured_ns"] for own in told["points"]] == [10e3, 20e3]
+    # A table without a column of the first one has nothing in common with it.
+    csv_table = table(tmp_path, "m,r,0,8,8,allreduce,OMPI,ring_ompi,4096,50000,60000")
+    ran = CliRunner().invoke(
+        app, ["validate", files[0], str(csv_table), "--machine", machine(tmp_path), "--ranks", "8"]
+    )
+    assert "no column of times in common" in ran.output + str(ran.exception)
+
+
+def test_printed_means_are_compared_with_means(tmp_path: Path) -> None:
+    """Catches a mean over ranks that is compared with the slowest rank: the root of a broadcast is done early."""
+    path = tmp_path / "osu.txt"
+    path.write_text("# OSU MPI Broadcast Latency Test v7.4\n# Size  Avg Latency(us)\n64  10.0\n")
+    (mean,), _ = read(path, ranks=8)
+    setup = setup_of(machine(tmp_path))
+    slowest = point("broadcast", "default", 64, 1.0)
+    times = [own.time or 0.0 for own in predict([mean, slowest], setup)]
+    assert 0.0 < times[0] < times[1]
+
+
+def test_a_cut_off_line_of_finished_points_is_simulated_again(tmp_path: Path) -> None:
+    """Catches a line that is appended to one that a killed process has left, and a traceback at the next start."""
+    path = table(tmp_path, "m,r,0,8,8,allreduce,OMPI,ring_ompi,4096,50000,60000")
+    out = tmp_path / "out"
+    options = ["validate", str(path), "--machine", machine(tmp_path), "--out", str(out), "--json"]
+    whole = CliRunner().invoke(app, options).stdout
+    kept = out / "kept.txt"
+    line = kept.read_text()
+    for left in ("", line[:70], line[:-1], "nonsense\n" + line[:30]):
+        kept.write_text(left)
+        assert CliRunner().invoke(app, options).stdout == whole
+        assert kept.read_text().endswith(line)

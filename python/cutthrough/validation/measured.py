@@ -28,6 +28,7 @@ class Measured:
         size: Bytes of the buffer or of one rank's part, as `workload.benchmark.sizes` counts them.
         times: Measured times in nanoseconds, by the name of their column without the unit: `p10`, `median`.
         line: The point's line in its file, from 1.
+        quantity: The simulated quantity that the times measure: that of the slowest rank, or the mean over ranks.
     """
 
     machine: str
@@ -42,6 +43,7 @@ class Measured:
     size: int
     times: dict[str, float]
     line: int
+    quantity: str = "time_max_ns"
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.validation.measured import Measured, part_of
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from cutthrough.errors import ExperimentError
 
-__all__ = ["OPERATIONS", "read"]
+__all__ = ["OPERATIONS", "read", "rows_of"]
 
 #: Operations by the names of tables.
 OPERATIONS = {
@@ -37,8 +38,10 @@ NEEDED = ("ranks", "collective", "algorithm", "bytes")
 TIMES = ("min_ns", "p10_ns", "median_ns", "p90_ns", "mean_ns", "max_ns")
 #: Optional columns of a CSV, with their defaults. All other columns are ignored, and a note names them.
 OTHERS = {"machine": "", "run": "", "test": "0", "nodes": "", "library": "", "iterations": "", "notes": ""}
-#: Largest allowed size of a file in bytes, number of ranks, and message in bytes.
-MOST_BYTES, MOST_RANKS, LARGEST = 1 << 26, 1 << 20, 1 << 40
+#: Largest allowed number of ranks, and message in bytes.
+MOST_RANKS, LARGEST = 1 << 20, 1 << 40
+#: Simulated quantity of printed tables.
+MEAN = "time_mean_ns"
 #: Size of an element of the operations in CSV tables, in bytes.
 ELEMENT = 4
 #: Title lines of the OSU benchmarks and of IMB.
@@ -46,13 +49,9 @@ OSU_TITLE = re.compile(r"#\s*OSU MPI(?:-\w+)? (?P<name>[\w -]+?)(?: Personalized
 #: The title of any benchmark of OSU that tests something.
 OSU = re.compile(r"#\s*OSU\s.*\bTest\b", re.I)
 IMB_TITLE = re.compile(r"#\s*Benchmarking\s+(?P<name>\w+)")
-#: Quantity of each column of times in printed tables. OSU and IMB print microseconds.
+#: Column with the mean over ranks in printed tables, in microseconds. It is compared with the simulated mean.
 PRINTED = {
     "avglatency(us)": "mean",
-    "minlatency(us)": "min",
-    "maxlatency(us)": "max",
-    "t_min[usec]": "min",
-    "t_max[usec]": "max",
     "t_avg[usec]": "mean",
 }
 
@@ -106,7 +105,7 @@ def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tu
         ExperimentError: The file cannot be read; the message names the line.
     """
     path = Path(path)
-    source = Source(path, _lines(path))
+    source = Source(path, reading.given(path, "measured table", str(path)).splitlines())
     other = next((line for line in source.lines if OSU.match(line) and not OSU_TITLE.match(line)), None)
     if other is not None:
         raise refuse(
@@ -116,23 +115,29 @@ def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tu
             file=str(path),
         )
     printed = any(OSU_TITLE.match(line) or IMB_TITLE.match(line) for line in source.lines)
-    points = list(_printed(source, machine, ranks) if printed else _csv(source, machine))
+    try:
+        points = list(_printed(source, machine, ranks) if printed else _csv(source, machine))
+    except csv.Error as error:
+        raise refuse(str(path), f"the file is not CSV: {error}", file=str(path)) from None
     if not points:
         raise refuse(str(path), "there is no measured point in it", file=str(path))
     return points, source.notes
 
 
-def _lines(path: Path) -> list[str]:
+def rows_of(path: Path, kind: str, key: str) -> list[dict[str, str]]:
+    """Returns the lines of a CSV by the names of its columns.
+
+    Raises:
+        ExperimentError: The file cannot be read or is not CSV; `key` is the option that names it.
+    """
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise refuse(str(path), "the file is larger than 64 MiB", file=str(path))
-        return content.decode("utf-8-sig").splitlines()
-    except OSError as error:
-        raise refuse(str(path), f"the file cannot be read: {error.strerror or error}", file=str(path)) from None
-    except UnicodeDecodeError:
-        raise refuse(str(path), "the file is not text in UTF-8", file=str(path)) from None
+        lines = reading.given(path, kind, key).splitlines()
+        return [
+            {name: cell or "" for name, cell in row.items() if isinstance(name, str) and not isinstance(cell, list)}
+            for row in csv.DictReader(lines, skipinitialspace=True)
+        ]
+    except csv.Error as error:
+        raise refuse(key, f"{path} is not CSV: {error}", file=str(path)) from None
 
 
 def _csv(source: Source, machine: str) -> Iterator[Measured]:
@@ -216,4 +221,4 @@ def _row(source: Source, line: int, words: list[str], of: tuple[str, list[str], 
     cells = dict(zip(names, words, strict=True))
     size = source.whole(line, cells.get("size", cells.get("bytes", "0")), "size", (0, LARGEST))
     times = {PRINTED[name]: source.time(line, cells[name], 1e3) for name in names if name in PRINTED}
-    return Measured(machine, "", "0", str(ranks), ranks, operation, "", "default", size, size, times, line)
+    return Measured(machine, "", "0", str(ranks), ranks, operation, "", "default", size, size, times, line, MEAN)

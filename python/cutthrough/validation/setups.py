@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import nearest, refuse
 
 if TYPE_CHECKING:
@@ -126,11 +127,9 @@ def setup_of(name: str) -> Setup:
 
 def _of_file(path: Path) -> Setup:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise refuse("--machine", f"{path} cannot be read: {error.strerror or error}", file=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise refuse("--machine", f"{path} is not an experiment file: {error}", file=str(path)) from None
+        table = tomllib.loads(reading.given(path, "experiment", "--machine"))
+    except tomllib.TOMLDecodeError as error:
+        raise refuse("--machine", f"{path} is no experiment: {error}", file=str(path)) from None
     return Setup(path.stem, f"the network of {path.name}", {key: own for key, own in table.items() if key not in GIVEN})
 
 

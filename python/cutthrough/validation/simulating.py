@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import math
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
+import cutthrough.files.atomic as atomic
 import cutthrough.files.kept as files
+import cutthrough.files.reading as reading
 import cutthrough.runs.sweeps as sweeps
 from cutthrough.arguments.faults import refuse
 from cutthrough.calibrate.parts import bits_per_second
 from cutthrough.channels import Outcome
 from cutthrough.errors import ExperimentError
 from cutthrough.experiment.objects import built
+from cutthrough.validation.reading import rows_of
 from cutthrough.validation.setups import call_of, merged, packet_of
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ __all__ = ["Kept", "Predicted", "Running", "document", "predict"]
 WORKLOAD = {"kind": "benchmark"}
 #: Key of the error of a point that cannot be built.
 REFUSED = "refused"
+#: A line of finished simulations. Lines of another form are not used.
+KEPT = re.compile(r"([0-9a-f]{64}) ([0-9.e+]+)")
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class Predicted:
 
     Attributes:
         point: The point.
-        time: Simulated time of the slowest rank, in nanoseconds. None if the point was not simulated.
+        time: Simulated time in nanoseconds: of the slowest rank, or the mean over ranks if the table has that. None if
+            the point was not simulated.
         reason: Reason why the point was not simulated.
         guessed: Whether the measured algorithm has no public definition, so that a similar one was simulated.
     """
@@ -69,13 +75,17 @@ class Kept:
 
     @classmethod
     def of(cls, path: Path | None) -> Kept:
-        """Reads the file of an earlier run if it exists. Ignores an incomplete last line."""
+        """Reads the file of an earlier run if it exists.
+
+        Removes an incomplete last line, to which the next one would be appended.
+        """
         times = {}
         if path is not None and path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-                name, _, time = line.partition(" ")
-                if time.endswith("\n"):
-                    times[name] = float(time)
+            whole, end, _ = path.read_text(encoding="utf-8").rpartition("\n")
+            atomic.write_alone(path, whole + end)
+            for line in whole.splitlines():
+                if found := KEPT.fullmatch(line):
+                    times[found[1]] = float(found[2])
         return cls(path, times)
 
     @staticmethod
@@ -160,7 +170,8 @@ def _placement(point: Measured, hosts: Path | None) -> dict[str, Any]:
     if hosts is None:
         nodes = "".join(f"{rank // point.per_node}\n" for rank in range(point.ranks))
         return {"strategy": "file", "path": str(_kept(nodes, "nodes"))}
-    listed = hosts if hosts.suffix != ".csv" else _plain(hosts)
+    # The name of a copy has its content, and so has the digest of the experiment.
+    listed = _plain(hosts) if hosts.suffix == ".csv" else _kept(_text(hosts), "hosts")
     return {"strategy": "hosts", "path": str(listed), "processes_per_node": 1}
 
 
@@ -170,11 +181,15 @@ ALLOCATION = "allocation"
 
 def _plain(path: Path) -> Path:
     """Writes the hosts of a CSV into a file with one host a line, and returns the file."""
-    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines(), skipinitialspace=True))
+    rows = rows_of(path, "short table", "--hosts")
     hosts = [(row.get(ALLOCATION) or "").strip() for row in rows]
     if not all(hosts) or not hosts:
         raise refuse("--hosts", f"{path} has no column `{ALLOCATION}` with a host in each line", file=str(path))
     return _kept("".join(f"{host}\n" for host in hosts), "hosts")
+
+
+def _text(path: Path) -> str:
+    return reading.given(path, "short table", "--hosts")
 
 
 def _kept(text: str, kind: str) -> Path:
@@ -203,17 +218,19 @@ def predict(
     running = running or Running()
     kept = running.kept
     jobs: dict[str, sweeps.Job] = {}
+    quantities: list[str] = []
     names: list[str] = []
     reasons: dict[int, str] = {}
     for number, point in enumerate(points):
         made = document(point, setup, running.hosts.get((point.run, point.ranks)), changes or {})
-        name = made if isinstance(made, str) else Kept.name(json.dumps(made, sort_keys=True))
+        name = made if isinstance(made, str) else Kept.name(f"{point.quantity} {json.dumps(made, sort_keys=True)}")
         names.append(name)
         if isinstance(made, str):
             reasons[number] = made
         elif name not in jobs and name not in kept.times:
             try:
                 jobs[name] = _Alone(built(None, None, **made), len(jobs))
+                quantities.append(point.quantity)
             except ExperimentError as error:
                 reasons[number] = str(error.message)
     order = [*jobs]
@@ -224,7 +241,7 @@ def predict(
         if REFUSED in outcome.point:
             refused[order[outcome.index]] = outcome.point[REFUSED]
         else:
-            kept.add(order[outcome.index], float(outcome.point["benchmark_rows"][0]["time_max_ns"]))
+            kept.add(order[outcome.index], float(outcome.point["benchmark_rows"][0][quantities[outcome.index]]))
 
     sweeps.run_jobs([*jobs.values()], running.effort, running.watcher, keep)
     return [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.runs.sweeps import Effort
 from cutthrough.validation.fitting import Constants, fit
+from cutthrough.validation.reading import OPERATIONS, rows_of
 from cutthrough.validation.setups import call_of, known, setup_of
 from cutthrough.validation.simulating import Kept, Predicted, Running, predict
 
@@ -58,8 +58,10 @@ def chosen_column(points: Sequence[Measured], named: str | None) -> str:
         ExperimentError: Some point lacks the column.
     """
     shared = set.intersection(*({*point.times} for point in points))
+    if not shared:
+        raise refuse("--column", "the tables have no column of times in common", help="compare them one by one")
     if named is None:
-        return next((name for name in COLUMNS if name in shared), sorted(shared)[0])
+        return next(name for name in COLUMNS if name in shared)
     if named not in shared:
         raise refuse("--column", f"not all points have `{named}`", allowed=sorted(shared), help=nearest(named, shared))
     return named
@@ -88,23 +90,24 @@ def study(
         ExperimentError: There is no such machine, or a list of hosts does not fit.
         Stopped: Ctrl-C was pressed.
     """
-    groups: dict[tuple[str, tuple[int, ...]], list[Measured]] = defaultdict(list)
+    # Points of several files may have equal keys, so that results are found by the place of their point.
+    groups: dict[tuple[str, tuple[int, ...]], list[int]] = defaultdict(list)
     setups: dict[str, Setup] = {}
-    for point in points:
+    for place, point in enumerate(points):
         name = request.machine or point.machine
         if not name:
             raise refuse("--machine", "the table does not name its machine", allowed=known())
         setup = setups.setdefault(name, setup_of(name))
-        groups[name, _variant(setup, point)].append(point)
+        groups[name, _variant(setup, point)].append(place)
     if request.hosts is not None and not request.hosts.exists():
         raise refuse("--hosts", f"{request.hosts} does not exist", file=str(request.hosts))
     fitted = _to_fit(points, request.fit)
     kept = Kept.of(request.kept)
     constants: dict[str, Constants] = {}
-    found: dict[tuple[str, ...], Predicted] = {}
+    found: dict[int, Predicted] = {}
     fits: dict[tuple[str, tuple[int, ...]], Mapping[str, Any]] = {}
-    for (name, variant), own in sorted(groups.items(), key=lambda each: (each[0][0], len(each[0][1]), each[0][1])):
-        setup = setups[name]
+    for (name, variant), places in sorted(groups.items(), key=lambda each: (each[0][0], len(each[0][1]), each[0][1])):
+        setup, own = setups[name], [points[place] for place in places]
         hosts = {(point.run, point.ranks): path for point in own if (path := _hosts(request.hosts, name, point))}
         if tell is not None and request.hosts is not None:
             for run in sorted({point.run for point in own if (point.run, point.ranks) not in hosts}):
@@ -117,20 +120,14 @@ def study(
         if held:
             if tell is not None:
                 tell(f"fitting {name} to {len(held)} points")
-            made = fit(
-                held,
-                setup,
-                begin,
-                column=request.column,
-                running=quiet,
-                watcher=tell,
-            )
+            made = fit(held, setup, begin, column=request.column, running=quiet, watcher=tell)
             constants[name + "".join(f" {place}" for place in variant)] = made
             changes = fits[name, variant] = made.changes
-        rest = [point for point in own if point.key not in fitted]
-        ran = predict(rest, setup, changes=changes, running=replace(quiet, watcher=watcher))
-        found.update({each.point.key: each for each in ran})
-    return [found[point.key] for point in points if point.key in found], constants
+        rest = [place for place in places if points[place].key not in fitted]
+        running = replace(quiet, watcher=watcher)
+        ran = predict([points[place] for place in rest], setup, changes=changes, running=running)
+        found.update(zip(rest, ran, strict=True))
+    return [found[place] for place in sorted(found)], constants
 
 
 def _variant(setup: Setup, point: Measured) -> tuple[int, ...]:
@@ -158,14 +155,8 @@ def _to_fit(points: Sequence[Measured], text: str | None) -> set[tuple[str, ...]
 
 
 def _listed(path: Path) -> set[tuple[str, ...]]:
-    from cutthrough.validation.reading import OPERATIONS
-
     names = ("machine", "run", "test", "nodes", "ranks", "collective", "library", "algorithm", "bytes")
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise refuse("--fit", f"{path} cannot be read: {error}", file=str(path)) from None
+    rows = rows_of(path, "measured table", "--fit")
     for line, row in enumerate(rows, 2):
         if any(row.get(name) is None for name in names) or row["collective"] not in OPERATIONS:
             raise refuse("--fit", f"line {line}: it needs valid values of {', '.join(names)}", file=str(path))
