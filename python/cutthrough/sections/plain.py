@@ -35,6 +35,7 @@ __all__ = [
     "Measure",
     "Memory",
     "NamedMachine",
+    "Nccl",
     "NetworkNic",
     "NicCollectives",
     "Node",
@@ -466,6 +467,32 @@ class Late(Section):
     law: Literal["fixed", "uniform", "exponential"] | None = key("Distribution of the delay (default `fixed`).")
     members: int | None = key("""Number of late members in each operation. They are drawn anew for each operation.
         Default: all members (from 1 to 4294967295).""")
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Nccl(Section):
+    """Collective operations as in NCCL.
+
+    If `algorithm` is `auto`, NCCL's tuning model chooses algorithm, protocol and channels.
+    """
+
+    gpu: Literal["a100", "h100", "h200", "b200", "b300", "gb200", "gb300", "l40s", "rtx-pro-6000"] | None = key(
+        """GPU, which determines bandwidths and channels in the tuning model (required, or swept)."""
+    )
+    protocol: Literal["ll", "ll128", "simple"] | None = key("Protocol. Default: chosen by the tuning model.")
+    channels: int | None = key("Number of channels. Default: chosen by the tuning model (from 1 to 64).")
+    gpus_per_node: int | None = key("""GPUs of a server that take part. Default: the members of an island of the first
+        network, or all ranks if there is one network (from 1 to 4294967295).""")
+    sharp: bool | None = key("""Whether switches between servers combine data (SHARP), as `collnet` and `nvls-in-switch`
+        require (default false).""")
+    nvls_efficiency: float | None = key("""Share of the bandwidth of links that NVLS attains. Default: that of the
+        tuning model (Hopper: 0.85, Blackwell: 0.74) (from 0.01 to 1).""")
+    launch: Time | None = key("""Time of a rank before its first message of an operation: the launch of a kernel
+        (default `6600 ns`).""")
+    ll_step: Time | None = key("Time of a step by the protocol LL (default `600 ns`).")
+    ll128_step: Time | None = key("Time of a step by the protocol LL128 (default `1900 ns`).")
+    simple_step: Time | None = key("Time of a step by the protocol Simple (default `3400 ns`).")
+    nvls_step: Time | None = key("Time of a step of algorithms in the switches (default `18400 ns`).")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

@@ -17,7 +17,7 @@ use crate::motifs::ProgramContext;
 use mpi::collectives::Operation;
 
 /// Benchmark of messages between ranks, and its keys.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[schemars(rename = "Benchmark")]
 pub enum BenchmarkSpec {

@@ -10,7 +10,7 @@ use units::{Bytes, KeyError, Time};
 use super::sizes::{powers, repetition};
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Repetition, Timed};
-use crate::motifs::{CollectiveSpec, ProgramContext, check_byte_times, key_of};
+use crate::motifs::{CollectiveSpec, NcclSpec, ProgramContext, check_byte_times, key_of};
 use mpi::collectives::{Algorithm, Collective, CollectiveError, Operation, Selection};
 use mpi::communicator::{Communicator, Context, Group, NodeGroups};
 use mpi::program::ScriptCall;
@@ -101,7 +101,7 @@ impl Default for BarrierSpec {
 }
 
 /// Any collective operation of all ranks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AnyOperationSpec {
     /// Collective operation. A barrier has one row, without a size.
@@ -141,6 +141,9 @@ pub struct AnyOperationSpec {
     pub reduction_time: Time,
     /// Time of a rank for each byte that it copies in its memory to bring parts of a buffer into another order.
     pub copy_time: Time,
+    /// NCCL: its tuning model chooses algorithm, protocol and channels. Default: MPI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nccl: Option<NcclSpec>,
 }
 
 impl Default for AnyOperationSpec {
@@ -158,6 +161,7 @@ impl Default for AnyOperationSpec {
             window: None,
             reduction_time: Time(0),
             copy_time: Time(0),
+            nccl: None,
         }
     }
 }
@@ -170,6 +174,8 @@ struct Operations {
     /// Whether the root changes from iteration to iteration.
     rotates: bool,
     nodes: Arc<NodeGroups>,
+    /// Predicted times of NCCL's candidates.
+    notes: Vec<String>,
 }
 
 impl Exercise for Operations {
@@ -191,6 +197,10 @@ impl Exercise for Operations {
     fn operation(&self, at: At) -> Option<Collective> {
         let call = *self.calls.iter().find(|call| call.bytes == at.bytes)?;
         Some(if self.rotates { Collective { root: at.iteration % at.ranks.max(1), ..call } } else { call })
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     fn communicator(&self, rank: u32, ranks: u32) -> Communicator {
@@ -220,7 +230,7 @@ fn calls(call: Collective, sizes: &[Bytes], context: &ProgramContext<'_>) -> Res
 /// Returns the benchmark of a call for each size. The root changes from iteration to iteration if `rotates`.
 fn timed(
     kind: &'static str,
-    (calls, rotates): (Vec<Collective>, bool),
+    (calls, rotates, notes): (Vec<Collective>, bool, Vec<String>),
     repetition: Repetition,
     context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, CollectiveError> {
@@ -232,7 +242,7 @@ fn timed(
     calls.iter().try_for_each(|call| call.check(&own))?;
     let row = |_| TableRow { parts: 1, ..TableRow::default() };
     let rows = Timed::rows(&repetition.sizes, repetition.measured, row);
-    let programs = Timed::new(Operations { calls, rotates, nodes }, (ranks, group), repetition);
+    let programs = Timed::new(Operations { calls, rotates, nodes, notes }, (ranks, group), repetition);
     Ok(TableBenchmark { kind, programs: Arc::new(programs), ranks, rows })
 }
 
@@ -261,6 +271,7 @@ pub(super) fn build_any(spec: &AnyOperationSpec, context: &ProgramContext<'_>) -
         window: spec.window,
         reduction_time: spec.reduction_time,
         copy_time: spec.copy_time,
+        nccl: spec.nccl.clone(),
         ..CollectiveSpec::default()
     };
     of_size(Bytes(0)).check(ranks)?;
@@ -271,7 +282,8 @@ pub(super) fn build_any(spec: &AnyOperationSpec, context: &ProgramContext<'_>) -
     };
     let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
     let calls = sizes.iter().map(|&size| of_size(size).call(ranks, context)).collect::<Result<_, _>>()?;
-    timed(spec.operation.name(), (calls, false), repetition, context).map_err(|error| match error {
+    let notes = sizes.iter().flat_map(|&size| of_size(size).note(ranks, context)).collect();
+    timed(spec.operation.name(), (calls, false, notes), repetition, context).map_err(|error| match error {
         CollectiveError::Element { .. } => KeyError::new("sizes", error),
         error => KeyError::new(key_of(&error), error),
     })
@@ -332,5 +344,6 @@ fn imb(
 ) -> Result<TableBenchmark, KeyError> {
     let repetition = repetition(sizes, (repetitions, warm_up), context.settle)?;
     let calls = calls(call, sizes, context)?;
-    timed(name, (calls, rotates), repetition, context).map_err(|error| KeyError::new(key_in_imb(&error), error))
+    timed(name, (calls, rotates, Vec::new()), repetition, context)
+        .map_err(|error| KeyError::new(key_in_imb(&error), error))
 }

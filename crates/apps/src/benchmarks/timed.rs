@@ -55,6 +55,10 @@ pub(super) trait Exercise: Debug + Send + Sync {
     fn operation(&self, _at: At) -> Option<Collective> {
         None
     }
+    /// Returns assumptions of the exercise, one sentence each.
+    fn notes(&self) -> &[String] {
+        &[]
+    }
     /// Returns the communicator of a rank's collective operations.
     fn communicator(&self, rank: u32, ranks: u32) -> Communicator {
         Communicator::world(rank, ranks)
@@ -173,6 +177,10 @@ impl Programs for Timed {
         let (ranks, place) = (self.ranks, Place::before(&self, rank));
         let state = TimedRank { timed: self, rank, size: 0, iteration: 0, place, begin: 0, intervals: Vec::new() };
         Box::new(ScriptedRank::new(state, rank, ranks))
+    }
+
+    fn notes(&self) -> &[String] {
+        self.exercise.notes()
     }
 
     fn operations(&self) -> u64 {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, KeyError, KeyResult, Time};
 
 use super::limits::{check_byte_times, check_time};
+use super::nccl::NcclSpec;
 use super::program_context::ProgramContext;
 use super::ranks::{Grouping, Groups};
 use mpi::collectives::{
@@ -20,7 +21,7 @@ use mpi::program::{
 };
 
 /// Repeated collective operation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CollectiveSpec {
     /// Collective operation.
@@ -36,6 +37,7 @@ pub struct CollectiveSpec {
     /// Root: member number within the group. Rooted operations only.
     pub root: u32,
     /// Radix of `k-nomial` (default: 4), `bruck` and `dissemination` (default: 2), or number of `chains` (default: 4).
+    /// `double-tree`: consecutive members that form a chain (default: with `nccl`, the GPUs of a server; otherwise none).
     #[schemars(range(min = 2, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radix: Option<u32>,
@@ -74,6 +76,9 @@ pub struct CollectiveSpec {
     /// built-in table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<PathBuf>,
+    /// NCCL: its tuning model chooses algorithm, protocol and channels. Default: MPI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nccl: Option<NcclSpec>,
 }
 
 impl Default for CollectiveSpec {
@@ -95,6 +100,7 @@ impl Default for CollectiveSpec {
             reduction_time: Time(0),
             copy_time: Time(0),
             selection: None,
+            nccl: None,
         }
     }
 }
@@ -133,7 +139,7 @@ impl CollectiveSpec {
         }
         if self.radix.is_some() && !self.algorithm.has_radix() {
             let message = format!(
-                "`{}` has no radix that can be chosen; `k-nomial`, `bruck`, `dissemination` and `chains` have",
+                "`{}` has no radix that can be chosen; `k-nomial`, `bruck`, `dissemination`, `chains` and `double-tree` have",
                 self.algorithm.name()
             );
             return Err(KeyError::new("radix", message));
@@ -146,6 +152,15 @@ impl CollectiveSpec {
         if self.selection.is_some() && self.algorithm != Algorithm::Auto {
             let message = format!("it is for `algorithm = \"auto\"`, and that is `{}`", self.algorithm.name());
             return Err(KeyError::new("selection", message));
+        }
+        if self.selection.is_some() && self.nccl.is_some() {
+            return Err(KeyError::new(
+                "selection",
+                "NCCL's tuning model chooses algorithms; leave out one of the keys",
+            ));
+        }
+        if let Some(nccl) = &self.nccl {
+            nccl.check()?;
         }
         if self.segment == Some(Bytes(0)) {
             return Err(KeyError::new("segment", "a segment has at least one element; without the key there are none"));
@@ -180,15 +195,33 @@ impl CollectiveSpec {
             copy_time: self.copy_time.0,
             ..Collective::new(self.operation, self.algorithm, self.size.0)
         };
+        if let Some(nccl) = &self.nccl {
+            let radix = if own.algorithm == Algorithm::DoubleTree { 1 } else { 2 };
+            let own = Collective { radix: self.radix.unwrap_or(radix), ..own };
+            return nccl.tuned(&own, (members, self.group_stride), context);
+        }
         let call = own
             .carried_by(context.backend, &selection, members)
             .map_err(|error| KeyError::new(key_of(&error), error))?;
-        let default = if matches!(call.algorithm, Algorithm::KNomial | Algorithm::Chains) { 4 } else { 2 };
+        let default = match call.algorithm {
+            Algorithm::KNomial | Algorithm::Chains => 4,
+            Algorithm::DoubleTree => 1,
+            _ => 2,
+        };
         Ok(Collective { radix: self.radix.unwrap_or(default), ..call })
+    }
+
+    /// Returns a note on the candidates of NCCL for groups of `members` members, if NCCL chooses.
+    pub(crate) fn note(&self, members: u32, context: &ProgramContext<'_>) -> Vec<String> {
+        let element = self.element_size.0 as u32;
+        let call = Collective { element, ..Collective::new(self.operation, self.algorithm, self.size.0) };
+        let note = self.nccl.as_ref().and_then(|nccl| nccl.note(&call, (members, self.group_stride), context));
+        note.into_iter().collect()
     }
 }
 
 /// Program of a repeated collective operation.
+
 #[derive(Debug)]
 pub(super) struct CollectiveProgram {
     call: Collective,
@@ -201,6 +234,8 @@ pub(super) struct CollectiveProgram {
     messages: u64,
     /// In-switch calls of all ranks in all operations.
     in_switch: u64,
+    /// Predicted times of NCCL's candidates.
+    notes: Vec<String>,
 }
 
 impl CollectiveProgram {
@@ -222,6 +257,7 @@ impl CollectiveProgram {
             overlap: spec.overlap,
             messages: 0,
             in_switch: 0,
+            notes: spec.note(grouping.size(), context),
         };
         program.call.check(&program.groups.communicator(0)).map_err(|error| KeyError::new(key_of(&error), error))?;
         let mut messages = 0_u64;
@@ -251,6 +287,10 @@ impl Programs for CollectiveProgram {
         let state =
             CollectiveRank { rank, done: 0, place: Place::Before, begin: 0, intervals: Vec::new(), program: self };
         Box::new(ScriptedRank::new(state, rank, ranks))
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     fn operations(&self) -> u64 {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::backend::CollectiveBackend;
 use super::group_call::GroupCall;
 use super::member::{Member, Shares};
+use super::protocol::{Protocol, Transport};
 use super::selection::Selection;
 use super::table::{Algorithm, Operation, Phases, algorithms, is_segmented, members_needed};
 use crate::communicator::{Communicator, Group, IslandError, NodeGroups};
@@ -36,6 +37,16 @@ pub struct Collective {
     pub time_per_byte: u64,
     /// Time of a rank for each byte that it copies in its memory, in picoseconds.
     pub copy_time: u64,
+    /// Protocol of messages.
+    pub protocol: Protocol,
+    /// Number of channels, at least 1, each of which carries a share of every message.
+    pub channels: u32,
+    /// Time of a rank before its first message, in picoseconds: the launch of a kernel.
+    pub launch_time: u64,
+    /// Time of a rank after the messages of each round, in picoseconds: the synchronization of a step.
+    pub step_time: u64,
+    /// Share of the bandwidth of links that operations with owners in the switches attain, in thousandths: 1 to 1000.
+    pub owners_efficiency: u32,
     /// Whether the processors of network interfaces carry out the operation, instead of the processors of ranks.
     pub on_nic: bool,
 }
@@ -207,6 +218,11 @@ impl Collective {
             window: 0,
             time_per_byte: 0,
             copy_time: 0,
+            protocol: Protocol::Simple,
+            channels: 1,
+            launch_time: 0,
+            step_time: 0,
+            owners_efficiency: 1000,
             on_nic: false,
         }
     }
@@ -245,7 +261,7 @@ impl Collective {
         if element == 0 || !bytes.is_multiple_of(u64::from(element)) {
             return Err(CollectiveError::Element { bytes, element });
         }
-        if radix < 2 {
+        if radix < 2 && algorithm != Algorithm::DoubleTree {
             return Err(CollectiveError::Radix { radix });
         }
         self.check_segments(members)?;
@@ -273,6 +289,22 @@ impl Collective {
             return Err(CollectiveError::Segment { segment, least });
         }
         Ok(())
+    }
+
+    /// Returns the bytes that stand for `bytes` bytes of an operation with owners in the switches: more, if it does not
+    /// attain the bandwidth of links.
+    pub(super) fn of_owners(&self, bytes: u64) -> u64 {
+        let (element, share) = (u64::from(self.element.max(1)), u64::from(self.owners_efficiency.max(1)));
+        if share == 1000 {
+            bytes
+        } else {
+            (bytes / element).saturating_mul(1000).div_ceil(share).saturating_mul(element)
+        }
+    }
+
+    /// Returns the transport of messages.
+    pub(super) fn transport(&self) -> Transport {
+        Transport { protocol: self.protocol, channels: self.channels.max(1), element: self.element.max(1) }
     }
 
     /// Returns the number of elements that are divided into segments: of the largest part (ring, linear with
@@ -342,7 +374,17 @@ impl Collective {
             0 => 1,
             segment => self.segmented(size).div_ceil(segment).clamp(1, MOST_SEGMENTS) as u32,
         };
-        Member { own, size, root, radix, elements, first: 0, segments, shares: Shares::Each }
+        Member {
+            own,
+            size,
+            root,
+            radix,
+            elements,
+            first: 0,
+            segments,
+            shares: Shares::Each,
+            transport: self.transport(),
+        }
     }
 }
 

@@ -48,6 +48,17 @@ pub enum Data {
         /// Number of parts of the buffer.
         parts: u32,
     },
+    /// Parts at a fixed distance, wrapping past the last part.
+    Stride {
+        /// First part.
+        first: u32,
+        /// Distance from each part to the next.
+        step: u32,
+        /// Number of parts; at most `parts`.
+        count: u32,
+        /// Number of parts of the buffer.
+        parts: u32,
+    },
     /// Parts of the members whose labels are consecutive. Member i owns part i.
     Labels {
         /// First label.
@@ -75,7 +86,10 @@ impl Data {
     pub fn elements(self, all: u64) -> u64 {
         match self {
             Self::Span { count, parts, .. } if count == parts => all,
-            Self::Span { count, parts, .. } | Self::Within { count, parts, .. } | Self::Labels { count, parts, .. }
+            Self::Span { count, parts, .. }
+            | Self::Within { count, parts, .. }
+            | Self::Stride { count, parts, .. }
+            | Self::Labels { count, parts, .. }
                 if let Some(each) = equal_part(all, parts) =>
             {
                 each * u64::from(count)
@@ -105,7 +119,7 @@ impl Data {
                 let own = full * weight + rest.saturating_sub(digit * weight).min(weight);
                 own * (all / u64::from(parts))
             }
-            Self::Digit { .. } | Self::Labels { .. } => {
+            Self::Digit { .. } | Self::Stride { .. } | Self::Labels { .. } => {
                 let mut sum = 0;
                 self.each_range(all, &mut |from, to| sum += to - from);
                 sum
@@ -120,6 +134,7 @@ impl Data {
             Self::Span { parts, .. }
             | Self::Within { parts, .. }
             | Self::Digit { parts, .. }
+            | Self::Stride { parts, .. }
             | Self::Labels { parts, .. } => all.is_multiple_of(u64::from(parts)),
             Self::Block { .. } => true,
         }
@@ -136,6 +151,10 @@ impl Data {
             Self::Within { first, count, base, len, parts } => {
                 let first = (u64::from(first) + u64::from(by)) % u64::from(len);
                 Self::Within { first: first as u32, count, base, len, parts }
+            }
+            Self::Stride { first, step, count, parts } => {
+                let first = (u64::from(first) + u64::from(by)) % u64::from(parts);
+                Self::Stride { first: first as u32, step, count, parts }
             }
             other @ (Self::Digit { .. } | Self::Block { .. } | Self::Labels { .. }) => other,
         }
@@ -161,6 +180,10 @@ impl Data {
                 let own = (0..parts).filter(|part| part / weight % radix == digit);
                 own.for_each(|part| visit(begin(all, part, parts), begin(all, part + 1, parts)));
             }
+            Self::Stride { first, step, count, parts } => (0..u64::from(count)).for_each(|number| {
+                let part = ((u64::from(first) + number * u64::from(step)) % u64::from(parts)) as u32;
+                visit(begin(all, part, parts), begin(all, part + 1, parts));
+            }),
             Self::Labels { first, count, parts, pairing } => (first..first + count).for_each(|label| {
                 let part = pairing.member(label, parts);
                 visit(begin(all, part, parts), begin(all, part + 1, parts));

@@ -80,13 +80,14 @@ impl ProgramGroup {
 
     /// Returns the call of the group's members for `call` of their communicator. The first member is taken to be the
     /// root.
-    pub const fn call(&self, call: &Collective) -> GroupCall {
+    pub fn call(&self, call: &Collective) -> GroupCall {
+        let owners = matches!(call.algorithm, Algorithm::Nvls);
         GroupCall {
             operation: call.operation,
-            bytes: call.bytes,
+            bytes: if owners { call.of_owners(call.bytes) } else { call.bytes },
             element: call.element,
             root: 0,
-            owners: matches!(call.algorithm, Algorithm::Nvls),
+            owners,
             context: self.context,
         }
     }
@@ -109,12 +110,13 @@ impl Collective {
             return None;
         }
         let root = if self.operation.has_root() { group.rank(at.root) } else { 0 };
+        let owners = matches!(self.algorithm, Algorithm::Nvls);
         let in_switch = GroupCall {
             operation: self.operation,
-            bytes: self.bytes,
+            bytes: if owners { self.of_owners(self.bytes) } else { self.bytes },
             element: self.element,
             root,
-            owners: matches!(self.algorithm, Algorithm::Nvls),
+            owners,
             context: communicator.context().collective(),
         };
         Some(Stage { group, at, phases: &[], in_switch: Some(in_switch) })

@@ -56,7 +56,8 @@ impl Algorithm {
             Self::NvlsRing => Some(Self::Ring),
             Self::NvlsDoubling if matches!(operation, Operation::ReduceScatter) => Some(Self::RecursiveHalving),
             Self::NvlsDoubling => Some(Self::RecursiveDoubling),
-            Self::NvlsInSwitch => Some(Self::InSwitch),
+            Self::NvlsTree => Some(Self::DoubleTree),
+            Self::NvlsInSwitch | Self::CollNet => Some(Self::InSwitch),
             _ => None,
         }
     }
@@ -99,13 +100,16 @@ impl<'a> Sequence<'a> {
         let slice = self.elements.div_ceil(size) * element;
         let piece = self.elements.div_ceil(all) * element;
         let call = |operation, bytes, owners, context| {
+            let bytes = if owners { self.call.of_owners(bytes) } else { bytes };
             Some(GroupCall { operation, bytes, element: self.call.element, root: 0, owners, context })
         };
         match scope {
-            Scope::Island(_) if !self.call.algorithm.is_of_islands() => None,
+            Scope::Island(_) if !self.call.algorithm.is_of_islands() || self.call.algorithm == Algorithm::CollNet => {
+                None
+            }
             Scope::Island(Operation::Allgather) => call(Operation::Allgather, slice, true, context.of_islands()),
             Scope::Island(operation) => call(operation, slice.saturating_mul(size), true, context.of_islands()),
-            Scope::Rail(_) if self.call.algorithm != Algorithm::NvlsInSwitch => None,
+            Scope::Rail(_) if self.call.algorithm.on_rails(self.call.operation) != Some(Algorithm::InSwitch) => None,
             Scope::Rail(operation) => {
                 let bytes = match operation {
                     Operation::Allreduce => slice,
@@ -125,11 +129,13 @@ impl<'a> Sequence<'a> {
             own: place,
             size,
             root: 0,
-            radix: 2,
+            // Members of a rail are on different servers, so that no two of them form a chain.
+            radix: if self.call.algorithm == Algorithm::NvlsTree { 1 } else { 2 },
             elements: self.elements,
             first: self.first,
             segments: 1,
             shares: Shares::Each,
+            transport: self.call.transport(),
         };
         match scope {
             Scope::Island(_) => (self.islands.island(island), whole),
@@ -206,14 +212,18 @@ pub(super) fn each_group(
 pub(super) fn least_bytes(call: &Collective, communicator: &Communicator) -> Option<[f64; 2]> {
     let islands = islands_of(call, communicator).filter(|_| call.algorithm.is_of_islands())?;
     let (count, size, bytes) = (f64::from(islands.count()), f64::from(islands.size()), call.bytes as f64);
-    let others = (count - 1.0) / count;
-    let in_switch = call.algorithm == Algorithm::NvlsInSwitch;
+    let (others, inside) = ((count - 1.0) / count, (size - 1.0) / size);
+    let by_messages = call.algorithm == Algorithm::CollNet;
+    let in_switch = call.algorithm.on_rails(call.operation) == Some(Algorithm::InSwitch);
     Some(match call.operation {
         Operation::Allreduce => {
             let rail = if in_switch { 1.0 } else { 2.0 * others };
-            [bytes * (1.0 + 1.0 / size), rail * bytes / size]
+            let island = if by_messages { 2.0 * inside } else { 1.0 + 1.0 / size };
+            [bytes * island, rail * bytes / size]
         }
+        Operation::ReduceScatter if by_messages => [bytes * inside, others * bytes / size],
         Operation::ReduceScatter => [bytes, others * bytes / size],
+        _ if by_messages => [bytes * count * size * inside, others * count * bytes],
         _ => [bytes * count * size, others * count * bytes],
     })
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::data::Data;
+use super::protocol::Transport;
 use crate::communicator::NodeGroups;
 
 /// Assignment of the parts of a buffer to the members of a group.
@@ -59,6 +60,8 @@ pub struct Member {
     pub segments: u32,
     /// Assignment of the parts of the buffer to members.
     pub shares: Shares,
+    /// Transport of messages.
+    pub transport: Transport,
 }
 
 impl Member {
@@ -219,6 +222,7 @@ impl Move {
         let parts = match self.data {
             Data::Span { parts, .. }
             | Data::Digit { parts, .. }
+            | Data::Stride { parts, .. }
             | Data::Block { parts, .. }
             | Data::Labels { parts, .. } => parts,
             Data::Within { len, .. } => len,

@@ -66,7 +66,7 @@ impl Collective {
     /// Visits the messages that the own member sends in an operation that has been checked: the destination rank, the
     /// size in bytes, and the number of messages. Messages that circulate in a ring are one visit for each size.
     pub fn each_message(&self, communicator: &Communicator, visit: &mut dyn FnMut(u32, u64, u64)) {
-        self.each_sent(communicator, &mut |stage, sent| sent.each_message(stage, self.element, visit));
+        self.each_sent(communicator, &mut |stage, sent| sent.each_message(stage, visit));
     }
 
     /// Visits the messages that the own member sends to others in an operation that has been checked: the destination
@@ -75,26 +75,32 @@ impl Collective {
     pub fn each_fan_out(&self, communicator: &Communicator, visit: &mut dyn FnMut(Range<u32>, u64, u64)) {
         self.each_sent(communicator, &mut |stage, sent| match (sent, stage.group.range()) {
             (Sent::Move(own), Some(ranks)) if own.is_to_all(&stage.at) && own.data.is_even(stage.at.elements) => {
-                visit(ranks, own.data.elements(stage.at.elements) * u64::from(self.element), 1);
+                stage.at.transport.each(own.data.elements(stage.at.elements), &mut |bytes, count| {
+                    visit(ranks.clone(), bytes, u64::from(count));
+                });
             }
-            _ => sent.each_message(stage, self.element, &mut |to, bytes, count| visit(to..to + 1, bytes, count)),
+            _ => sent.each_message(stage, &mut |to, bytes, count| visit(to..to + 1, bytes, count)),
         });
     }
 
     /// Visits the sizes of the messages that the own member sends in an operation that has been checked, in bytes, each
     /// with a number of messages. Messages of one round are one visit if they are equal.
     pub fn each_size(&self, communicator: &Communicator, visit: &mut dyn FnMut(u64, u64)) {
-        let element = u64::from(self.element);
-        self.each_sent(communicator, &mut |stage, sent| match sent {
-            Sent::Move(own) if own.data.is_even(stage.at.elements) => {
-                visit(own.data.elements(stage.at.elements) * element, u64::from(own.count));
-            }
-            Sent::Move(own) => (0..own.count).for_each(|number| {
-                visit(own.message(number, stage.at.size).1.elements(stage.at.elements) * element, 1);
-            }),
-            Sent::Circulated(own) => {
-                let sizes = own.sizes.into_iter().filter(|own| own.1 > 0);
-                sizes.for_each(|(elements, count)| visit(elements * element, count));
+        self.each_sent(communicator, &mut |stage, sent| {
+            let mut each = |elements: u64, count: u64| {
+                stage.at.transport.each(elements, &mut |bytes, shares| visit(bytes, count * u64::from(shares)));
+            };
+            match sent {
+                Sent::Move(own) if own.data.is_even(stage.at.elements) => {
+                    each(own.data.elements(stage.at.elements), u64::from(own.count));
+                }
+                Sent::Move(own) => (0..own.count).for_each(|number| {
+                    each(own.message(number, stage.at.size).1.elements(stage.at.elements), 1);
+                }),
+                Sent::Circulated(own) => {
+                    let sizes = own.sizes.into_iter().filter(|own| own.1 > 0);
+                    sizes.for_each(|(elements, count)| each(elements, count));
+                }
             }
         });
     }
@@ -110,12 +116,7 @@ impl Collective {
     /// Returns the number of messages that the own member sends in an operation that has been checked.
     pub fn messages(&self, communicator: &Communicator) -> u64 {
         let mut count = 0;
-        self.each_sent(communicator, &mut |_, sent| {
-            count += match sent {
-                Sent::Move(own) => u64::from(own.count),
-                Sent::Circulated(own) => own.sizes.iter().map(|own| own.1).sum(),
-            };
-        });
+        self.each_size(communicator, &mut |_, own| count += own);
         count
     }
 
@@ -155,18 +156,20 @@ enum Sent {
 
 impl Sent {
     /// Visits the messages: the destination rank, the size in bytes, and the number of messages.
-    fn each_message(self, stage: &Stage, element: u32, visit: &mut dyn FnMut(u32, u64, u64)) {
-        let element = u64::from(element);
+    fn each_message(self, stage: &Stage, visit: &mut dyn FnMut(u32, u64, u64)) {
+        let mut each = |to: u32, elements: u64, count: u64| {
+            stage.at.transport.each(elements, &mut |bytes, shares| visit(to, bytes, count * u64::from(shares)));
+        };
         match self {
             Self::Move(own) => {
                 for number in 0..own.count {
                     let (peer, data) = own.message(number, stage.at.size);
-                    visit(stage.group.rank(peer), data.elements(stage.at.elements) * element, 1);
+                    each(stage.group.rank(peer), data.elements(stage.at.elements), 1);
                 }
             }
             Self::Circulated(own) => {
                 for (elements, count) in own.sizes.into_iter().filter(|own| own.1 > 0) {
-                    visit(stage.group.rank(own.peer), elements * element, count);
+                    each(stage.group.rank(own.peer), elements, count);
                 }
             }
         }

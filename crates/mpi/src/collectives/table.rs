@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::double_tree::DoubleTree;
 use super::local::Local;
 use super::member::Phase;
 use super::pairing::Pairing::{Bine, BineFar, Far, Near};
 use super::pipeline::{Halves, LastToRoot, Pipeline, Shape, SplitBroadcast};
 use super::recursive::{Doubling, Exchange, Fold, Halving, Layout, Remap, Spread, Unfold};
 use super::tree::Tree;
-use super::{bine, bruck, dissemination, linear, neighbors, pairwise, ring, scan};
+use super::{bine, bruck, dissemination, linear, neighbors, pairwise, pat, ring, scan};
 
 /// Collective operation, as MPI defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -165,6 +166,16 @@ pub enum Algorithm {
     NvlsDoubling,
     /// By `nvls` within islands of the first network, and by `in-switch` between equal members of all islands.
     NvlsInSwitch,
+    /// By `nvls` within islands of the first network, and by `double-tree` between equal members of all islands.
+    NvlsTree,
+    /// By messages within islands of the first network, and by `in-switch` between equal members of all islands
+    /// (NCCL's CollNet).
+    #[serde(rename = "collnet")]
+    CollNet,
+    /// Uses two binary trees at once, each for half of the buffer; `radix` consecutive members are a chain.
+    DoubleTree,
+    /// Uses parallel aggregated trees: binomial trees of all parts, whose farthest members come first.
+    Pat,
     /// Reduces the buffers along a binomial tree, then sends the result: along a binomial tree (allreduce), or each
     /// part directly (reduce-scatter).
     Nonoverlapping,
@@ -213,7 +224,7 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All algorithms.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 44] = [
         Self::Auto,
         Self::Linear,
         Self::Binomial,
@@ -235,6 +246,10 @@ impl Algorithm {
         Self::NvlsRing,
         Self::NvlsDoubling,
         Self::NvlsInSwitch,
+        Self::NvlsTree,
+        Self::CollNet,
+        Self::DoubleTree,
+        Self::Pat,
         Self::Nonoverlapping,
         Self::AllgatherReduce,
         Self::RabenseifnerDoubling,
@@ -280,6 +295,10 @@ impl Algorithm {
             Self::NvlsRing => "nvls-ring",
             Self::NvlsDoubling => "nvls-doubling",
             Self::NvlsInSwitch => "nvls-in-switch",
+            Self::NvlsTree => "nvls-tree",
+            Self::CollNet => "collnet",
+            Self::DoubleTree => "double-tree",
+            Self::Pat => "pat",
             Self::Nonoverlapping => "nonoverlapping",
             Self::AllgatherReduce => "allgather-reduce",
             Self::RabenseifnerDoubling => "rabenseifner-doubling",
@@ -304,7 +323,7 @@ impl Algorithm {
 
     /// Returns whether the algorithm is a sequence of operations in islands of the first network and between them.
     pub const fn is_of_islands(self) -> bool {
-        matches!(self, Self::NvlsRing | Self::NvlsDoubling | Self::NvlsInSwitch)
+        matches!(self, Self::NvlsRing | Self::NvlsDoubling | Self::NvlsInSwitch | Self::NvlsTree | Self::CollNet)
     }
 
     /// Returns whether switches carry out the algorithm, or a part of it.
@@ -314,7 +333,7 @@ impl Algorithm {
 
     /// Returns whether the algorithm has a radix that can be chosen.
     pub const fn has_radix(self) -> bool {
-        matches!(self, Self::KNomial | Self::Bruck | Self::Dissemination | Self::Chains)
+        matches!(self, Self::KNomial | Self::Bruck | Self::Dissemination | Self::Chains | Self::DoubleTree)
     }
 }
 
@@ -380,6 +399,7 @@ pub(super) fn pipelines(operation: Operation, algorithm: Algorithm) -> Option<Ph
         (O::Allreduce, A::Binary) => &[BINARY_IN, BINARY_OUT],
         (O::Allreduce, A::Binomial | A::KNomial | A::Nonoverlapping) => &[TREE_IN, TREE_OUT],
         (O::Allreduce, A::Ring) => &[&ring::ReduceScatter, &ring::Allgather],
+        (O::Allreduce, A::DoubleTree) => &[&DoubleTree],
         (O::Allreduce, A::RabenseifnerDoubling) => {
             &[FOLD, &Halving(Layout::Left, Near), &Doubling(Layout::Left, Near), UNFOLD]
         }
@@ -445,6 +465,7 @@ fn of_parts(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
         (O::Allgather, A::RecursiveDoubling) => &[&Fold { parts: true }, &Doubling(Layout::Members, Far), UNFOLD],
         (O::Allgather, A::Ring) => &[&ring::Allgather],
         (O::Allgather, A::Bruck) => &[&bruck::Allgather, &Local::Rotate],
+        (O::Allgather, A::Pat) => &[&pat::Allgather],
         (O::Allgather, A::Sparbit) => &[&neighbors::Sparbit],
         (O::Allgather, A::NeighborExchange) => &[&neighbors::Exchange],
         (O::Allgather, A::BinePermute) => &[&Doubling(Layout::Labels, Bine), &Local::Reorder],
@@ -461,6 +482,7 @@ fn of_parts(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
         }
         (O::ReduceScatter, A::Nonoverlapping) => &[REDUCE, &linear::Star { up: false, parts: true }],
         (O::ReduceScatter, A::Ring) => &[&ring::ReduceScatter],
+        (O::ReduceScatter, A::Pat) => &[&pat::ReduceScatter],
         (O::ReduceScatter, A::Pairwise) => &[&pairwise::ReduceScatter],
         (O::ReduceScatter, A::BinePermute) => &[&Local::Reorder, &Halving(Layout::Labels, Bine)],
         (O::ReduceScatter, A::BineSend) => {
@@ -515,9 +537,9 @@ pub fn algorithms(operation: Operation) -> impl Iterator<Item = Algorithm> {
         Algorithm::Auto => true,
         Algorithm::Hierarchical => is_hierarchical(operation),
         Algorithm::InSwitch => is_in_switches(operation),
-        Algorithm::Nvls | Algorithm::NvlsRing | Algorithm::NvlsDoubling | Algorithm::NvlsInSwitch => {
-            has_owners(operation)
-        }
+        Algorithm::NvlsTree => operation == Operation::Allreduce,
+        Algorithm::Nvls => has_owners(operation),
+        _ if algorithm.is_of_islands() => has_owners(operation),
         _ => phases(operation, algorithm).is_some(),
     })
 }

@@ -22,6 +22,8 @@ pub(super) struct Running {
     uncombined: u64,
     /// Bytes in memory that have not been copied yet.
     uncopied: u64,
+    /// Time of the launch and of steps that has not passed yet, in picoseconds.
+    due: u64,
     /// Number of in-switch calls that have yet to be posted.
     unposted: u32,
     /// Next interaction of the rank with its interface, in an operation that network interfaces carry out.
@@ -81,9 +83,22 @@ impl Running {
         let call = call.within(&communicator);
         let unposted = call.in_switch(&communicator).count() as u32;
         let (cursor, behind, begun) = (Cursor::default(), Vec::new(), 0);
-        let (uncombined, uncopied) = (0, 0);
+        let (uncombined, uncopied, due) = (0, 0, call.launch_time);
         let on_nic = if call.on_nic { OnNic::Before } else { OnNic::Over };
-        Ok(Self { call, communicator, tag, cursor, behind, begun, uncombined, uncopied, unposted, on_nic, held: false })
+        Ok(Self {
+            call,
+            communicator,
+            tag,
+            cursor,
+            behind,
+            begun,
+            uncombined,
+            uncopied,
+            due,
+            unposted,
+            on_nic,
+            held: false,
+        })
     }
 
     /// Returns the communicator and the operation's index in it if in-switch calls have yet to be posted.
@@ -111,7 +126,7 @@ impl Running {
         }
         loop {
             let time = self.local_time();
-            (self.uncombined, self.uncopied) = (0, 0);
+            (self.uncombined, self.uncopied, self.due) = (0, 0, 0);
             if time > 0 {
                 return posts.post(Action::Calc { time }, 1, 0);
             }
@@ -121,10 +136,10 @@ impl Running {
         }
     }
 
-    /// Returns the time of outstanding work in memory, in picoseconds.
+    /// Returns the time of outstanding work of the rank, in picoseconds.
     fn local_time(&self) -> u64 {
         let combining = self.uncombined.saturating_mul(self.call.time_per_byte);
-        combining.saturating_add(self.uncopied.saturating_mul(self.call.copy_time))
+        combining.saturating_add(self.uncopied.saturating_mul(self.call.copy_time)).saturating_add(self.due)
     }
 
     /// Posts the next operations of an offloaded collective operation.
@@ -196,13 +211,7 @@ impl Running {
                 posted = true;
                 continue;
             }
-            let shape = Shape {
-                group,
-                at,
-                element: u64::from(self.call.element),
-                tag: self.tag,
-                context: self.communicator.context().collective(),
-            };
+            let shape = Shape { group, at, tag: self.tag, context: self.communicator.context().collective() };
             let (uncombined, uncopied) = (&mut self.uncombined, &mut self.uncopied);
             phases[cursor.phase].round(at, cursor.round - 1, &mut |of_shape| match of_shape.way {
                 Way::Copy => *uncopied += shape.bytes(&of_shape),
@@ -213,6 +222,9 @@ impl Running {
                 }
             });
         }
+        if posted {
+            self.due = self.due.saturating_add(self.call.step_time);
+        }
         posted
     }
 }
@@ -221,7 +233,6 @@ impl Running {
 struct Shape<'a> {
     group: &'a Group,
     at: &'a Member,
-    element: u64,
     tag: u32,
     context: Context,
 }
@@ -229,25 +240,29 @@ struct Shape<'a> {
 impl Shape<'_> {
     /// Returns the number of bytes of work in memory.
     fn bytes(&self, work: &Move) -> u64 {
-        work.data.elements(self.at.elements) * self.element
+        work.data.elements(self.at.elements) * u64::from(self.at.transport.element)
     }
 
     /// Posts messages. Those with peers at a fixed stride are a single burst. Returns the number of bytes that are to
     /// be combined.
     fn post(&self, messages: &Move, posts: &mut Posts<'_>) -> u64 {
-        let (all, size) = (self.at.elements, self.at.size);
+        let (all, size, element) = (self.at.elements, self.at.size, u64::from(self.at.transport.element));
         let mut bytes = 0;
         if messages.count == 1 || (self.is_world(posts.ranks()) && messages.data.is_even(all)) {
             let Move { peer, count, stride, data, .. } = *messages;
-            let each = data.elements(all) * self.element;
-            posts.post(self.action(messages.way, peer, each), count, stride);
-            bytes = each * u64::from(count);
+            let each = data.elements(all);
+            self.at.transport.each(each, &mut |wire, shares| {
+                (0..shares).for_each(|_| posts.post(self.action(messages.way, peer, wire), count, stride));
+            });
+            bytes = each * element * u64::from(count);
         } else {
             for number in 0..messages.count {
                 let (peer, data) = messages.message(number, size);
-                let own = data.elements(all) * self.element;
-                posts.post(self.action(messages.way, peer, own), 1, 0);
-                bytes += own;
+                let own = data.elements(all);
+                self.at.transport.each(own, &mut |wire, shares| {
+                    (0..shares).for_each(|_| posts.post(self.action(messages.way, peer, wire), 1, 0));
+                });
+                bytes += own * element;
             }
         }
         match messages.way {

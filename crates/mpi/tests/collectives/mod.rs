@@ -4,6 +4,7 @@
 mod in_switch;
 mod islands;
 mod libraries;
+mod nccl;
 mod walker;
 
 use std::collections::BTreeMap;
