@@ -36,6 +36,11 @@ TIMES = {
     "nic.dma.setup": (1e3, 1e7),
     "benchmark.reduction_time": (1.0, 5e3),
     "benchmark.copy_time": (1.0, 5e3),
+    "benchmark.nccl.launch": (1e5, 1e9),
+    "benchmark.nccl.ll_step": (1e4, 1e8),
+    "benchmark.nccl.ll128_step": (1e4, 1e8),
+    "benchmark.nccl.simple_step": (1e4, 1e8),
+    "benchmark.nccl.nvls_step": (1e4, 1e9),
 }
 RATES = {"nic.bus.bandwidth": (1e9, 1e13), "nic.copy.bandwidth": (1e9, 1e13)}
 #: Fitted keys, and the keys that are set to the same value.

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["OF_PARTS", "Measured", "part_of"]
+__all__ = ["ELEMENT", "OF_PARTS", "Measured", "part_of"]
+
+#: Size of an element of the operations of MPI in measured tables, in bytes.
+ELEMENT = 4
 
 #: Operations whose size in an experiment is the size of one rank's part.
 OF_PARTS = frozenset({"gather", "scatter", "allgather", "alltoall"})
@@ -29,6 +32,7 @@ class Measured:
         times: Measured times in nanoseconds, by the name of their column without the unit: `p10`, `median`.
         line: The point's line in its file, from 1.
         quantity: The simulated quantity that the times measure: that of the slowest rank, or the mean over ranks.
+        element: Size of an element in bytes.
     """
 
     machine: str
@@ -44,6 +48,7 @@ class Measured:
     times: dict[str, float]
     line: int
     quantity: str = "time_max_ns"
+    element: int = ELEMENT
 
     @property
     def shape(self) -> tuple[int, ...]:

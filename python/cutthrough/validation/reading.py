@@ -1,4 +1,4 @@
-"""Reads measured points from CSV with named columns, and from the printed tables of the OSU benchmarks and of IMB."""
+"""Reads measured points from CSV with named columns, and from printed tables of OSU, IMB and nccl-tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import nearest, refuse
-from cutthrough.validation.measured import Measured, part_of
+from cutthrough.validation.gpus import COLUMNS, TITLE, gpu_point, printed_by_tests
+from cutthrough.validation.measured import ELEMENT, Measured, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,8 +43,6 @@ OTHERS = {"machine": "", "run": "", "test": "0", "nodes": "", "library": "", "it
 MOST_RANKS, LARGEST = 1 << 20, 1 << 40
 #: Simulated quantity of printed tables.
 MEAN = "time_mean_ns"
-#: Size of an element of the operations in CSV tables, in bytes.
-ELEMENT = 4
 #: Title lines of the OSU benchmarks and of IMB.
 OSU_TITLE = re.compile(r"#\s*OSU MPI(?:-\w+)? (?P<name>[\w -]+?)(?: Personalized Exchange)? Latency Test", re.I)
 #: The title of any benchmark of OSU that tests something.
@@ -97,7 +96,7 @@ def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tu
     """Returns the points of a file, and notes on ignored lines and columns.
 
     Args:
-        path: CSV with named columns, or output of the OSU benchmarks or of IMB.
+        path: CSV with named columns, or output of the OSU benchmarks, of IMB or of nccl-tests.
         machine: Machine of the points if the file does not name one.
         ranks: Number of ranks if the file does not contain it. The OSU benchmarks do not print it.
 
@@ -114,9 +113,13 @@ def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tu
             help="`cutthrough calibrate` reads tables of messages between two ranks",
             file=str(path),
         )
-    printed = any(OSU_TITLE.match(line) or IMB_TITLE.match(line) for line in source.lines)
     try:
-        points = list(_printed(source, machine, ranks) if printed else _csv(source, machine))
+        if any(TITLE.match(line.strip()) for line in source.lines):
+            points = list(printed_by_tests(source, machine, ranks))
+        elif any(OSU_TITLE.match(line) or IMB_TITLE.match(line) for line in source.lines):
+            points = list(_printed(source, machine, ranks))
+        else:
+            points = list(_csv(source, machine))
     except csv.Error as error:
         raise refuse(str(path), f"the file is not CSV: {error}", file=str(path)) from None
     if not points:
@@ -145,13 +148,14 @@ def _csv(source: Source, machine: str) -> Iterator[Measured]:
     head = [name.strip() for name in next(reader, [])]
     if twice := next((name for name in head if head.count(name) > 1), None):
         raise source.wrong(1, f"there are two columns `{twice[:40]}`")
-    for name in NEEDED:
+    of_gpus = "gpu" in head
+    for name in COLUMNS if of_gpus else NEEDED:
         if name not in head:
             raise source.wrong(1, f"there is no column `{name}`", nearest(name, head))
     times = [name for name in TIMES if name in head]
-    if not times:
+    if not times and not of_gpus:
         raise source.wrong(1, f"there is no column of times: one of {', '.join(TIMES)} is needed")
-    if others := sorted({*head} - {*NEEDED, *OTHERS, *TIMES}):
+    if others := sorted({*head} - ({*COLUMNS, "nccl"} if of_gpus else {*NEEDED, *OTHERS, *TIMES})):
         source.notes.append(f"ignored columns: {', '.join(f'`{name[:40]}`' for name in others)}")
     for cells in reader:
         if not any(cells):
@@ -159,6 +163,9 @@ def _csv(source: Source, machine: str) -> Iterator[Measured]:
         if len(cells) != len(head):
             raise source.wrong(reader.line_num, f"{len(cells)} columns, and {len(head)} names of columns")
         row = {**OTHERS, **dict(zip(head, map(str.strip, cells), strict=True))}
+        if of_gpus:
+            yield gpu_point(source, reader.line_num, row, machine)
+            continue
         row["machine"] = row["machine"] or machine
         yield _point(source, reader.line_num, row, {name: row[name] for name in times})
 

@@ -116,13 +116,19 @@ def setup_of(name: str) -> Setup:
         return _of_file(Path(name))
     if name not in known():
         raise refuse("--machine", f"there is no machine `{name}`", allowed=known(), help=nearest(name, known()))
-    text = (resources.files("cutthrough.validation") / "setups" / f"{name}.toml").read_text(encoding="utf-8")
-    table = tomllib.loads(text)
+    table = _table(name)
     variants = tuple(
         Variant(own.get("match", ""), own.get("least", 0), own.get("experiment", {}))
         for own in table.get("variant", [])
     )
     return Setup(name, table["about"], table["experiment"], variants, table.get("torus", False))
+
+
+def _table(name: str) -> dict[str, Any]:
+    """Returns the table of a machine of the package. A machine that is `like` another one changes some of its keys."""
+    text = (resources.files("cutthrough.validation") / "setups" / f"{name}.toml").read_text(encoding="utf-8")
+    table = tomllib.loads(text)
+    return merged(_table(table["like"]), table) if "like" in table else table
 
 
 def _of_file(path: Path) -> Setup:

@@ -19,6 +19,7 @@ from cutthrough.calibrate.parts import bits_per_second
 from cutthrough.channels import Outcome
 from cutthrough.errors import ExperimentError
 from cutthrough.experiment.objects import built
+from cutthrough.validation.measured import ELEMENT
 from cutthrough.validation.reading import rows_of
 from cutthrough.validation.setups import call_of, merged, packet_of
 
@@ -135,6 +136,8 @@ def document(point: Measured, setup: Setup, hosts: Path | None, changes: Mapping
     benchmark: dict[str, Any] = {"kind": "collective", "operation": point.operation, "algorithm": call.algorithm}
     if point.operation != "barrier":
         benchmark["sizes"] = [f"{point.size} B"]
+    if point.element != ELEMENT:
+        benchmark["element_size"] = f"{point.element} B"
     benchmark |= {"repetitions": 1, "warm_up": 0, **call.keys}
     whole = merged(setup.of(point), changes)
     whole.pop("skew", None)
