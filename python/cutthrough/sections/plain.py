@@ -492,6 +492,9 @@ class Nccl(Section):
     ll_step: Time | None = key("Time of a step by the protocol LL (default `600 ns`).")
     ll128_step: Time | None = key("Time of a step by the protocol LL128 (default `1900 ns`).")
     simple_step: Time | None = key("Time of a step by the protocol Simple (default `3400 ns`).")
+    copy_bandwidth: Bandwidth | None = key("""Rate at which a rank copies its last data out of the buffers of channels:
+        the part that has come last on a ring, and of an alltoall the own part and the last chunk of each channel.
+        Default: copies take no time.""")
     nvls_step: Time | None = key("Time of a step of algorithms in the switches (default `18400 ns`).")
 
 

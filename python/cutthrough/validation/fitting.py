@@ -42,7 +42,11 @@ TIMES = {
     "benchmark.nccl.simple_step": (1e4, 1e8),
     "benchmark.nccl.nvls_step": (1e4, 1e9),
 }
-RATES = {"nic.bus.bandwidth": (1e9, 1e13), "nic.copy.bandwidth": (1e9, 1e13)}
+RATES = {
+    "nic.bus.bandwidth": (1e9, 1e13),
+    "nic.copy.bandwidth": (1e9, 1e13),
+    "benchmark.nccl.copy_bandwidth": (1e9, 1e15),
+}
 #: Fitted keys, and the keys that are set to the same value.
 TWINS = {"nic.send_overhead": "nic.receive_overhead"}
 #: Candidate eager limits.

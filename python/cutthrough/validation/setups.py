@@ -33,16 +33,19 @@ class Variant:
     Attributes:
         match: Regular expression for the text `library algorithm` of a point.
         least: Smallest message of the variant, in bytes.
+        ranks: Smallest number of ranks of the variant.
         sections: Sections that replace those of the machine.
     """
 
     match: str
     least: int
     sections: Mapping[str, Any]
+    ranks: int = 0
 
     def fits(self, point: Measured) -> bool:
         """Returns whether the variant applies to a point."""
-        return point.bytes >= self.least and re.search(self.match, f"{point.library} {point.algorithm}") is not None
+        large = point.bytes >= self.least and point.ranks >= self.ranks
+        return large and re.search(self.match, f"{point.library} {point.algorithm}") is not None
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ def setup_of(name: str) -> Setup:
         raise refuse("--machine", f"there is no machine `{name}`", allowed=known(), help=nearest(name, known()))
     table = _table(name)
     variants = tuple(
-        Variant(own.get("match", ""), own.get("least", 0), own.get("experiment", {}))
+        Variant(own.get("match", ""), own.get("least", 0), own.get("experiment", {}), own.get("ranks", 0))
         for own in table.get("variant", [])
     )
     return Setup(name, table["about"], table["experiment"], variants, table.get("torus", False))

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{KeyError, Time};
+use units::{Bandwidth, KeyError, Time};
 
 use super::limits::check_time;
 use super::program_context::ProgramContext;
@@ -49,6 +49,10 @@ pub struct NcclSpec {
     /// Time of a step by the protocol Simple.
     #[serde(default = "simple_step")]
     pub simple_step: Time,
+    /// Rate at which a rank copies its last data out of the buffers of channels: the part that has come last on a ring, and
+    /// of an alltoall the own part and the last chunk of each channel. Default: copies take no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_bandwidth: Option<Bandwidth>,
     /// Time of a step of algorithms in the switches.
     #[serde(default = "nvls_step")]
     pub nvls_step: Time,
@@ -94,7 +98,12 @@ impl NcclSpec {
 
     fn nccl(&self) -> Nccl {
         let steps = [self.ll_step.0, self.ll128_step.0, self.simple_step.0];
-        let times = Times { launch: self.launch.0, steps, nvls: self.nvls_step.0 };
+        let times = Times {
+            launch: self.launch.0,
+            steps,
+            nvls: self.nvls_step.0,
+            copy_rate: self.copy_bandwidth.map(|rate| rate.0),
+        };
         let nvls_efficiency = self.nvls_efficiency.map(|share| (1000.0 * share).round() as u32);
         let (gpu, protocol, channels, sharp) = (self.gpu, self.protocol, self.channels, self.sharp);
         Nccl { gpu, protocol, channels, sharp, nvls_efficiency, times }

@@ -182,7 +182,7 @@ fn servers_and_switches_between_them_add_candidates() {
 #[test]
 fn fixed_choices_are_kept_or_refused() {
     // Would catch a protocol or an algorithm that is replaced without a word.
-    let times = Times { launch: 5, steps: [1, 2, 3], nvls: 4 };
+    let times = Times { launch: 5, steps: [1, 2, 3], nvls: 4, copy_rate: Some(8_000_000_000_000) };
     let own = Nccl { gpu: Gpu::H100, protocol: None, channels: None, sharp: false, nvls_efficiency: None, times };
     let call = |algorithm| Collective { element: 2, ..Collective::new(Operation::Allreduce, algorithm, 1 << 24) };
     let nvls = own.tuned(&call(Algorithm::Auto), 8, 8).unwrap();
@@ -190,6 +190,11 @@ fn fixed_choices_are_kept_or_refused() {
     let fixed = Nccl { protocol: Some(Protocol::Ll128), channels: Some(3), ..own };
     let ring = fixed.tuned(&call(Algorithm::Ring), 8, 8).unwrap();
     assert_eq!((ring.protocol, ring.channels, ring.step_time), (Protocol::Ll128, 3, 2));
+    // The launch, the last step, and one part at a picosecond a byte.
+    assert_eq!(ring.launch_time, 5 + 2 + (1 << 21));
+    let sends = Collective::new(Operation::Alltoall, Algorithm::Auto, 1 << 24);
+    // The own part, and of seven others 512 KiB on each of four channels.
+    assert_eq!(own.tuned(&sends, 8, 8).unwrap().launch_time, 5 + 3 + (1 << 24) + 7 * 4 * (1 << 19));
     let tree = own.tuned(&call(Algorithm::DoubleTree), 8, 8).unwrap();
     assert!(tree.radix == 8 && tree.segment.is_multiple_of(u64::from(tree.channels)));
     let error = fixed.tuned(&call(Algorithm::Nvls), 8, 8).unwrap_err();

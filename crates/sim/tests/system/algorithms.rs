@@ -129,6 +129,27 @@ fn rooted_operations_and_exchanges_take_the_time_of_their_rounds() {
 }
 
 #[test]
+fn algorithms_of_nccl_take_the_time_of_their_rounds() {
+    // Would catch a round more or less, halves that wait for one another, flags that take no time, shares of channels
+    // that do not use the link in turn, and a launch or a step that is left out or counted twice.
+    let (all, part) = ("size = \"800 B\"", "size = \"100 B\"");
+    // 100 B on two channels by LL: 7 lines of 16 B each. A step follows each round, and copies the last part, 1 ns a byte.
+    let keys = "size = \"100 B\"\nnccl = { gpu = \"a100\", protocol = \"ll\", channels = 2, launch = \"5 us\", ll_step = \"700 ns\", copy_bandwidth = \"8 Gb/s\" }";
+    let lines = 5000.0 + wire(7.0, 7.0 * 224.0) + 8.0 * 700.0 + 100.0;
+    check(&[
+        (8, ("reduce-scatter", "pat"), all, wire(3.0, 700.0) + 700.0 * COMBINE),
+        (8, ("allgather", "pat"), part, wire(3.0, 700.0)),
+        // Messages of 1, 1 and 3 parts.
+        (6, ("allgather", "pat"), part, wire(3.0, 500.0)),
+        // Both halves at once, in opposite directions.
+        (2, ("allreduce", "double-tree"), all, 2.0 * wire(1.0, 400.0) + 400.0 * COMBINE),
+        // Both halves along one chain.
+        (4, ("allreduce", "double-tree"), "size = \"800 B\"\nradix = 4", wire(6.0, 4800.0) + 3.0 * 800.0 * COMBINE),
+        (8, ("allgather", "ring"), keys, lines),
+    ]);
+}
+
+#[test]
 fn what_an_algorithm_does_not_allow_is_refused_at_its_key() {
     // Would catch a number of ranks with which a run would hang, and keys that are ignored.
     let cases = [
@@ -136,6 +157,12 @@ fn what_an_algorithm_does_not_allow_is_refused_at_its_key() {
         ("operation = \"gather\"\nalgorithm = \"bine\"", "algorithm"),
         ("operation = \"alltoall\"\nalgorithm = \"pairwise\"\nwindow = 4", "window"),
         ("operation = \"gather\"\nalgorithm = \"linear-sync\"\nwindow = 4", "window"),
+        ("operation = \"scan\"\nnccl = { gpu = \"h100\" }", "operation"),
+        ("operation = \"allgather\"\nalgorithm = \"bruck\"\nnccl = { gpu = \"h100\" }", "algorithm"),
+        ("operation = \"allreduce\"\nalgorithm = \"nvls\"\nnccl = { gpu = \"a100\" }", "algorithm"),
+        ("operation = \"alltoall\"\nnccl = { gpu = \"h100\", protocol = \"ll128\" }", "nccl.protocol"),
+        ("operation = \"allreduce\"\nnccl = { gpu = \"h100\", gpus_per_node = 3 }", "nccl.gpus_per_node"),
+        ("operation = \"allreduce\"\nnccl = { gpu = \"h100\", nvls_efficiency = 0.0 }", "nccl.nvls_efficiency"),
         ("operation = \"broadcast\"\nalgorithm = \"bine-bandwidth\"\nsegment = \"1 KiB\"", "segment"),
     ];
     for (program, key) in cases {

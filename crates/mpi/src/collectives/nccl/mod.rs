@@ -41,7 +41,7 @@ pub struct Candidate {
     pub time: f64,
 }
 
-/// Times of a rank in picoseconds.
+/// Times of a rank, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// Launch of a kernel.
@@ -50,6 +50,8 @@ pub struct Times {
     pub steps: [u64; 3],
     /// Step of an operation in the switches.
     pub nvls: u64,
+    /// Rate in bits a second at which a rank copies data out of the buffers of channels. `None`: copies take no time.
+    pub copy_rate: Option<u64>,
 }
 
 /// Keys of NCCL: the choices that are fixed, and the times.
@@ -101,9 +103,12 @@ const THREADS: [(u64, u64); 3] = [(512, 8), (640, 8), (512, 64)];
 /// Least and largest chunk of a channel in a pipeline in bytes, by protocol.
 const CHUNKS: [(u64, u64); 3] = [(4 << 10, 32 << 10), (8 << 10, 72 << 10), (32 << 10, 512 << 10)];
 
-/// Bytes for one peer up to which sends use LL, channels of all sends of a rank together, and the least share of a
-/// channel.
-const SENDS: (u64, u32, u64) = (16 << 10, 32, 64 << 10);
+/// Sends: bytes for one peer up to which they use LL, channels of all sends of a rank together, least share of a channel,
+/// and chunk of a channel.
+const LL_SEND: u64 = 16 << 10;
+const SEND_CHANNELS: u32 = 32;
+const SEND_SHARE: u64 = 64 << 10;
+const SEND_CHUNK: u64 = 512 << 10;
 
 impl Case {
     /// Returns the number of servers.
@@ -139,7 +144,7 @@ impl Case {
             (Algorithm::Linear, Protocol::Ll128) => false,
             (Algorithm::Linear, protocol) => {
                 let each = self.bytes / u64::from(self.ranks.max(1));
-                (protocol == Protocol::Ll) == (each <= SENDS.0)
+                (protocol == Protocol::Ll) == (each <= LL_SEND)
             }
             (_, Protocol::Ll) => by_messages,
             (_, Protocol::Ll128) => by_messages && self.gpu.links().nvlink,
@@ -152,8 +157,8 @@ impl Case {
         let most = self.gpu.links().channels;
         if algorithm == Algorithm::Linear {
             let (each, peers) = (self.bytes / u64::from(self.ranks.max(1)), self.ranks.max(2));
-            let share = (SENDS.1 / peers.next_power_of_two()).max(1);
-            return u64::from(share).min(each / SENDS.2).max(1) as u32;
+            let share = (SEND_CHANNELS / peers.next_power_of_two()).max(1);
+            return u64::from(share).min(each / SEND_SHARE).max(1) as u32;
         }
         let (threads, bytes) = THREADS[protocol as usize];
         let ranks = if algorithm == Algorithm::Ring && protocol == Protocol::Ll { u64::from(self.ranks) } else { 1 };
@@ -191,6 +196,33 @@ impl Case {
         };
         let element = u64::from(self.element.max(1));
         (chunk * channels).div_ceil(element) * element
+    }
+}
+
+impl Case {
+    /// Returns the bytes that a rank copies out of the buffers of channels after its last message: of a ring the part that
+    /// has come last, of a pipeline a segment, and of sends the own part and the last chunk of each channel.
+    fn copied_last(&self, chosen: &Candidate, segment: u64) -> u64 {
+        let part = self.bytes / u64::from(self.ranks);
+        match chosen.algorithm {
+            Algorithm::Ring | Algorithm::Pat => part,
+            Algorithm::DoubleTree | Algorithm::Chain => segment.min(self.bytes),
+            Algorithm::Linear => {
+                let chunks = SEND_CHUNK.saturating_mul(u64::from(chosen.channels));
+                part.saturating_add(u64::from(self.ranks - 1).saturating_mul(part.min(chunks)))
+            }
+            _ => 0,
+        }
+    }
+}
+
+impl Times {
+    /// Returns the time of a rank beside the steps of its rounds: the launch, and unless switches carry the operation out
+    /// the step in which the rank copies its last `bytes` bytes.
+    fn fixed(&self, (by_switches, step): (bool, u64), bytes: u64) -> u64 {
+        let copy = |rate: u64| u64::try_from(u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.max(1)));
+        let copy = self.copy_rate.map_or(0, |rate| copy(rate).unwrap_or(u64::MAX));
+        if by_switches { self.launch } else { self.launch.saturating_add(step).saturating_add(copy) }
     }
 }
 
@@ -244,18 +276,18 @@ impl Nccl {
         let (case, found) = self.candidates(call, members, per_node)?;
         let Some(chosen) = found.first() else { return Err(NcclError::Operation(call.operation)) };
         let chosen = Candidate { channels: self.channels.unwrap_or(chosen.channels), ..*chosen };
-        let Times { launch, steps, nvls } = self.times;
         let by_switches = chosen.algorithm.is_of_switches();
         let segment = if call.segment > 0 { call.segment } else { case.segment(&chosen) };
+        let step_time = if by_switches { self.times.nvls } else { self.times.steps[chosen.protocol as usize] };
         Ok(Collective {
             algorithm: chosen.algorithm,
             protocol: chosen.protocol,
             channels: chosen.channels,
             segment,
             radix: if chosen.algorithm == Algorithm::DoubleTree { case.per_node } else { call.radix },
-            launch_time: launch,
+            launch_time: self.times.fixed((by_switches, step_time), case.copied_last(&chosen, segment)),
             owners_efficiency: self.nvls_efficiency.unwrap_or_else(|| case.nvls_efficiency()),
-            step_time: if by_switches { nvls } else { steps[chosen.protocol as usize] },
+            step_time,
             ..*call
         })
     }
