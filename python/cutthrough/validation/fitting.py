@@ -45,6 +45,7 @@ TIMES = {
 RATES = {
     "nic.bus.bandwidth": (1e9, 1e13),
     "nic.copy.bandwidth": (1e9, 1e13),
+    "nic.dma.bandwidth": (1e9, 1e13),
     "benchmark.nccl.copy_bandwidth": (1e9, 1e15),
 }
 #: Fitted keys, and the keys that are set to the same value.
@@ -91,7 +92,8 @@ def fit(
     Minimizes the sum of a soft L1 loss of log(simulated time / measured time). Tries each candidate eager limit.
 
     Args:
-        points: The points, to all of which the same variants of the machine apply.
+        points: The points, to all of which the same variants of the machine apply. If there is a variant, only the
+            constants that the last one contains are fitted.
         setup: The machine.
         begin: Sections with the constants from which the search starts. Their eager limit does not change, nor do
             constants on which no point depends.
@@ -100,7 +102,8 @@ def fit(
         watcher: Notified of each candidate eager limit.
     """
     base = merged(setup.of(points[0]), begin or {})
-    parts = _parts(base)
+    variants = [own for own in setup.variants if own.fits(points[0])]
+    parts = [part for part in _parts(base) if not variants or _held(variants[-1].sections, part.key) is not None]
     known: dict[str, NDArray[np.float64]] = {}
 
     def residuals(chosen: Mapping[str, Any], logs: NDArray[np.float64]) -> NDArray[np.float64]:

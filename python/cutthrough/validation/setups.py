@@ -31,7 +31,7 @@ class Variant:
     """Variant of a machine: constants that apply to a part of its points.
 
     Attributes:
-        match: Regular expression for the text `library algorithm` of a point.
+        match: Regular expression for the text `library algorithm operation` of a point.
         least: Smallest message of the variant, in bytes.
         ranks: Smallest number of ranks of the variant.
         sections: Sections that replace those of the machine.
@@ -45,7 +45,7 @@ class Variant:
     def fits(self, point: Measured) -> bool:
         """Returns whether the variant applies to a point."""
         large = point.bytes >= self.least and point.ranks >= self.ranks
-        return large and re.search(self.match, f"{point.library} {point.algorithm}") is not None
+        return large and re.search(self.match, f"{point.library} {point.algorithm} {point.operation}") is not None
 
 
 @dataclass(frozen=True)

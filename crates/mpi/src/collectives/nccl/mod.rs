@@ -217,12 +217,10 @@ impl Case {
 }
 
 impl Times {
-    /// Returns the time of a rank beside the steps of its rounds: the launch, and unless switches carry the operation out
-    /// the step in which the rank copies its last `bytes` bytes.
-    fn fixed(&self, (by_switches, step): (bool, u64), bytes: u64) -> u64 {
-        let copy = |rate: u64| u64::try_from(u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.max(1)));
-        let copy = self.copy_rate.map_or(0, |rate| copy(rate).unwrap_or(u64::MAX));
-        if by_switches { self.launch } else { self.launch.saturating_add(step).saturating_add(copy) }
+    /// Returns the time in which a rank copies `bytes` bytes out of the buffers of channels.
+    fn copy(&self, bytes: u64) -> u64 {
+        let time = |rate: u64| u64::try_from(u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.max(1)));
+        self.copy_rate.map_or(0, |rate| time(rate).unwrap_or(u64::MAX))
     }
 }
 
@@ -279,13 +277,16 @@ impl Nccl {
         let by_switches = chosen.algorithm.is_of_switches();
         let segment = if call.segment > 0 { call.segment } else { case.segment(&chosen) };
         let step_time = if by_switches { self.times.nvls } else { self.times.steps[chosen.protocol as usize] };
+        // A rank takes its last data in a further step, but sends and receives of an alltoall are one step.
+        let last_step = if by_switches || chosen.algorithm == Algorithm::Linear { 0 } else { step_time };
+        let last = self.times.copy(case.copied_last(&chosen, segment)).saturating_add(last_step);
         Ok(Collective {
             algorithm: chosen.algorithm,
             protocol: chosen.protocol,
             channels: chosen.channels,
             segment,
             radix: if chosen.algorithm == Algorithm::DoubleTree { case.per_node } else { call.radix },
-            launch_time: self.times.fixed((by_switches, step_time), case.copied_last(&chosen, segment)),
+            launch_time: self.times.launch.saturating_add(last),
             owners_efficiency: self.nvls_efficiency.unwrap_or_else(|| case.nvls_efficiency()),
             step_time,
             ..*call
