@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "Setup", "Variant", "call_of", "known", "merged", "packet_of", "setup_of"]
 
-#: Size of a packet on the machines, and of the largest simulated packet, in bytes.
-PACKET, LARGEST_PACKET = 4096, 1 << 18
+#: Bytes of a packet on the machines, of the largest simulated packet, and of the largest that switches combine.
+PACKET, LARGEST_PACKET, LARGEST_COMBINED = 4096, 1 << 18, 1 << 16
 #: Largest number of packets of a buffer before packets become larger.
 MOST_PACKETS = 1024
 
@@ -169,13 +169,14 @@ def call_of(point: Measured) -> Call | None:
     return None
 
 
-def packet_of(size: int) -> int:
+def packet_of(size: int, *, combines: bool = False) -> int:
     """Returns the size of a packet in bytes, for a buffer of `size` bytes.
 
     For buffers of more than 4 MiB, packets of up to 256 KiB shorten the run. Times change little, because a router
-    forwards a packet as soon as its head has arrived.
+    forwards a packet as soon as its head has arrived. A switch combines whole packets: if it `combines`, packets have
+    at most 64 KiB.
     """
-    packet = PACKET
-    while size // packet > MOST_PACKETS and packet < LARGEST_PACKET:
+    packet, largest = PACKET, LARGEST_COMBINED if combines else LARGEST_PACKET
+    while size // packet > MOST_PACKETS and packet < largest:
         packet *= 2
     return packet

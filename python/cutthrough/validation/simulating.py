@@ -148,7 +148,8 @@ def document(point: Measured, setup: Setup, hosts: Path | None, changes: Mapping
         benchmark.pop("reduction_time", None)
     workload: dict[str, Any] = {**WORKLOAD, "benchmark": benchmark}
     if not _is_whole(whole):
-        workload["packet_size"] = f"{packet_of(point.size)} B"
+        packet = packet_of(point.size, combines="in_switch" in whole)
+        workload["packet_size"] = f"{packet} B"
     return {**whole, "workload": workload, "placement": _placement(point, hosts)}
 
 

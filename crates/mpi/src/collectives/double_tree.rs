@@ -1,9 +1,10 @@
 //! Allreduce along two trees, each with half of the buffer (Sanders, Speck and Träff, "Two-tree algorithms for full
 //! bandwidth broadcast, reduction and scan", Parallel Computing 35(12), 2009), with chains inside servers as in NCCL.
 //!
-//! Consecutive members, as many as the radix, form a *chain*: the GPUs of a server. The first members of the chains form
-//! two binary trees. Most chains are a leaf of one tree, so that both trees together use each link in both directions.
-//! Segments go up and down at once: while a member passes one segment to its parent, it receives the result of another.
+//! Consecutive members, as many as the radix, form a *chain*: the GPUs of a server. The first members of the chains
+//! form two binary trees. Most chains are a leaf of one tree, so that both trees together use each link in both
+//! directions. Segments go up and down at once: while a member passes one segment to its parent, it receives the result
+//! of another.
 
 use super::data::Data;
 use super::member::{Member, Move, Phase, Way};
@@ -103,8 +104,8 @@ fn segments(at: &Member) -> u32 {
     at.segments.div_ceil(2)
 }
 
-/// Rounds are numbered alike at all members. With the depth d of a member and the limit D of depths, segment s goes up in
-/// round s + D - d, and comes down in round s + D + d - 1.
+/// Rounds are numbered alike at all members. With the depth d of a member and the limit D of depths, segment s goes up
+/// in round s + D - d, and comes down in round s + D + d - 1.
 impl Phase for DoubleTree {
     fn rounds(&self, at: &Member) -> u32 {
         if at.size > 1 { segments(at) + 2 * Half::new(at, 0).deepest() - 1 } else { 0 }

@@ -26,8 +26,8 @@ fn counted(call: &Collective, ranks: u32) -> Messages {
     found
 }
 
-/// Adds the edges, from child to parent, of the tree of the vertices of a range: the vertex with the most trailing zeros
-/// is the root.
+/// Adds the edges, from child to parent, of the tree of the vertices of a range: the vertex with the most trailing
+/// zeros is the root.
 fn edges(from: u32, to: u32, above: Option<u32>, found: &mut Vec<(u32, u32)>) {
     let Some(root) = (from..to).max_by_key(|vertex| vertex.trailing_zeros()) else { return };
     found.extend(above.map(|above| (root, above)));
@@ -37,7 +37,7 @@ fn edges(from: u32, to: u32, above: Option<u32>, found: &mut Vec<(u32, u32)>) {
 
 #[test]
 fn each_tree_carries_half_of_the_buffer_up_and_down() {
-    // Would catch a chain across servers, a tree that is not mirrored or shifted, a half that goes by both trees, and a
+    // Would catch a chain across servers, a tree that is not mirrored or shifted, a half that takes both trees, and a
     // segment too many.
     for ranks in 1_u32..=33 {
         for chain in [1_u32, 2, 3, 8] {

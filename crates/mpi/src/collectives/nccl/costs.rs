@@ -1,7 +1,7 @@
 //! NCCL's predicted times: a latency and a bandwidth for each algorithm and protocol.
 //!
-//! The figures are those of NCCL's public source (2.27, `src/graph/tuning.cc`): latencies in microseconds, bandwidths in
-//! GB/s. Rows are those of GPU generations; columns are one server, two servers and more.
+//! The figures are those of NCCL's public source (2.27, `src/graph/tuning.cc`): latencies in microseconds, bandwidths
+//! in GB/s. Rows are those of GPU generations; columns are one server, two servers and more.
 
 use super::super::protocol::Protocol;
 use super::super::table::{Algorithm, Operation};

@@ -1,5 +1,5 @@
-//! Choice of algorithm, protocol and channels as in NCCL, whose tuning model predicts the time of each candidate, and the
-//! times of kernels.
+//! Choice of algorithm, protocol and channels as in NCCL, whose tuning model predicts the time of each candidate, and
+//! the times of kernels.
 
 mod costs;
 mod gpus;
@@ -103,8 +103,8 @@ const THREADS: [(u64, u64); 3] = [(512, 8), (640, 8), (512, 64)];
 /// Least and largest chunk of a channel in a pipeline in bytes, by protocol.
 const CHUNKS: [(u64, u64); 3] = [(4 << 10, 32 << 10), (8 << 10, 72 << 10), (32 << 10, 512 << 10)];
 
-/// Sends: bytes for one peer up to which they use LL, channels of all sends of a rank together, least share of a channel,
-/// and chunk of a channel.
+/// Sends: bytes for one peer up to which they use LL, channels of all sends of a rank together, least share of a
+/// channel, and chunk of a channel.
 const LL_SEND: u64 = 16 << 10;
 const SEND_CHANNELS: u32 = 32;
 const SEND_SHARE: u64 = 64 << 10;
