@@ -30,7 +30,7 @@ class Inputs:
 
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="TABLE...", help="Measured tables: CSV, or output of OSU or IMB.", show_default=False),
+        typer.Argument(metavar="TABLE...", help="Measured tables: CSV, or output of OSU, IMB or nccl-tests.", show_default=False),
     ]
     machine: Annotated[
         str | None,
