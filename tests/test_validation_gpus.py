@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import cutthrough as ct
 import pytest
 from cutthrough.validation import predict, read, setup_of
+from cutthrough.validation.measured import Measured
 from cutthrough.validation.setups import known
 from cutthrough.validation.simulating import document
 
@@ -125,3 +126,53 @@ def test_every_machine_of_gpus_simulates_its_operations(tmp_path: Path, gpu: str
     made = document(points[0], setup_of(gpu), None, {})
     assert isinstance(made, dict)
     assert made["workload"]["benchmark"]["element_size"] == "2 B"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "size", "published"),
+    [
+        ("recursive-doubling", 8, 6.01),
+        ("recursive-doubling", 4096, 46.9),
+        ("in-switch", 8, 2.83),
+        ("in-switch", 4096, 14.5),
+    ],
+)
+def test_sharp_takes_its_published_latency(algorithm: str, size: int, published: float) -> None:
+    """Catches members whose packets a unit combines twice, and segments that wait for one another.
+
+    Published microseconds of an allreduce of 128 hosts on EDR, by messages and by SHARP. Two overheads, the time to
+    combine a byte and the words of a cycle are chosen by these four values; the cycle is that of the paper on units.
+    """
+    by_switches = algorithm == "in-switch"
+    overhead = "1 us" if by_switches else "307 ns"
+    unit = {"kind": "word-serial", "cycle": "4 ns", "words_per_cycle": 4, "header_cycles": 3, "units": 1}
+    program = {
+        "kind": "collective", "operation": "allreduce", "algorithm": algorithm, "size": f"{size} B",
+        "element_size": "8 B", "reduction_time": "0 ps" if by_switches else "1350 ps",
+    }  # fmt: skip
+    run = ct.run(
+        topology="leaf-spine:leaves=8,spines=16,nodes_per_leaf=16",
+        link={"bandwidth": "100 Gb/s", "delay": "20 ns"},
+        router={"kind": "output-queued", "delay": "100 ns", "buffer": "64 packets"},
+        nic={"send_overhead": overhead, "receive_overhead": overhead},
+        in_switch={"combine": unit},
+        workload={"kind": "program", "packet_size": "256 B" if by_switches else "2 KiB", "program": program},
+    )
+    assert run.points[0]["operation_time_max_ns"] == pytest.approx(published * 1e3, rel=0.1)
+
+
+def test_one_rate_gives_nvls_its_published_bandwidths() -> None:
+    """Catches bytes of owners that are not counted, and an efficiency that has no effect.
+
+    Published GB/s of an allreduce on H100 (NCCL's issue 1455). The rate of a GPU is that of rings.
+    """
+    for gpus, published in ((5, 258), (6, 265), (7, 270), (8, 273)):
+        size = (1 << 28) // gpus // 2 * 2 * gpus
+        point = Measured(
+            "h100", "", "half", str(gpus), gpus, "allreduce", "NCCL 2.27.3", "nccl", size, size, {"mean": 1.0}, 1,
+            element=2,
+        )  # fmt: skip
+        (found,) = predict([point], setup_of("h100"), changes={"benchmark": {"algorithm": "nvls"}})
+        assert found.time is not None
+        # Without the launch and the step, of which a large buffer sees little.
+        assert size / (found.time - 23_447) == pytest.approx(published, rel=0.06)
