@@ -183,7 +183,7 @@ def test_words_of_the_field_are_one_each() -> None:
     assert len(names) == len(set(names))
     tried = (
         "ECN DCQCN PFC RoCEv2 SHARP NVLink NVSwitch rail spray HammingGraph Megafly PolarStar topology.pgft "
-        "dragonfly+ Xpander QoS priority link-failure packet_loss flowlets NCCL tapered flap MoE VOQ virtual-lanes "
+        "dragonfly+ Xpander QoS priority link-failure packet_loss flowlets RCCL tapered flap MoE VOQ virtual-lanes "
         "IB double-tree scale-up pause UGAL Valiant DOR LFT OpenSM injection_rate num_vcs vc_buf_size MTU anynet cmesh "
         "QP straggler"
     )

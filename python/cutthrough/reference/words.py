@@ -41,8 +41,14 @@ WORDS = (
         ("SHARP", "in-network computing", "in-network reduction", "NVLink SHARP", "NVLS", "nvls-in-switch"),
         ("in_switch", "workload.program.collective.algorithm"),
         'Collective operations in switches: `algorithm = "in-switch"` by one network, `nvls` as in NVLink SHARP, and '
-        "`nvls-ring`, `nvls-doubling` or `nvls-in-switch` by islands and all rails. `[in_switch]` has the limits of "
-        "switches.",
+        "`nvls-ring`, `nvls-doubling`, `nvls-tree` or `nvls-in-switch` by islands and all rails. `[in_switch]` has the "
+        "limits of switches.",
+    ),
+    Word(
+        ("double-tree", "double binary tree", "PAT", "NCCL_PROTO", "LL128", "PXN"),
+        ("workload.program.collective.nccl", "workload.program.collective.algorithm", "relay"),
+        "`nccl` has the protocols and channels of NCCL, and `algorithm` its trees. A `[relay]` passes messages on to "
+        "another rail.",
     ),
     Word(
         ("NVLink", "NVSwitch", "NVLink domain", "scale-up", "scale-up network", "xGMI", "Infinity Fabric", "UALink"),
@@ -109,10 +115,10 @@ WORDS = (
         "A mesh with two routers in each dimension: `dims = [2, 2, 2, 2]`.",
     ),
     Word(
-        ("NCCL", "RCCL", "collective communication", "all-to-all traffic"),
+        ("RCCL", "collective communication", "all-to-all traffic"),
         ("workload.program.collective", "workload.collectives"),
         '`kind = "collective"` with the algorithm by name, as in `algorithm = "ring"`; `cutthrough list '
-        "collectives` has them. NCCL's double binary trees and its rings over GPUs are not among them.",
+        "collectives` has them. With `nccl`, NCCL's tuning model chooses.",
     ),
     Word(
         ("data parallel", "tensor parallel", "pipeline parallel", "expert parallel", "MoE", "FSDP", "ZeRO", "LLM"),
@@ -126,7 +132,7 @@ WORDS = (
         "The bus between a node's memory and its interface.",
     ),
     Word(
-        ("GPU", "GPUs", "accelerator"),
+        ("GPUs", "accelerator"),
         ("placement.contiguous.processes_per_node", "node.memory"),
         "A rank stands for a GPU: `processes_per_node` of them share a node, whose memory is `[node.memory]`.",
     ),
@@ -373,11 +379,6 @@ WORDS = (
         ("OCS", "optical circuit switch", "circuit switching", "reconfigurable network", "TopoOpt"),
         (),
         "Wires do not change during a run. Several networks in turn are points of a sweep.",
-    ),
-    Word(
-        ("double-tree", "double binary tree", "PAT", "NCCL_PROTO", "LL128", "PXN", "CollNet"),
-        (),
-        "NCCL's trees, protocols and channels are not among the algorithms of collectives; those of MPI libraries are.",
     ),
     Word(
         ("VLAN", "VXLAN", "SR-IOV", "partition key", "PKey", "tenant"),

@@ -483,8 +483,8 @@ class Nccl(Section):
     channels: int | None = key("Number of channels. Default: chosen by the tuning model (from 1 to 64).")
     gpus_per_node: int | None = key("""GPUs of a server that take part. Default: the members of an island of the first
         network, or all ranks if there is one network (from 1 to 4294967295).""")
-    sharp: bool | None = key("""Whether switches between servers combine data (SHARP), as `collnet` and `nvls-in-switch`
-        require (default false).""")
+    collnet: bool | None = key("""Whether switches between servers combine data (SHARP), as `collnet` and
+        `nvls-in-switch` require (default false).""")
     nvls_efficiency: float | None = key("""Share of the bandwidth of links that NVLS attains. Default: that of the
         tuning model (Hopper: 0.85, Blackwell: 0.74) (from 0.01 to 1).""")
     launch: Time | None = key("""Time of a rank before its first message of an operation: the launch of a kernel

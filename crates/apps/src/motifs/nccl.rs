@@ -31,7 +31,7 @@ pub struct NcclSpec {
     pub gpus_per_node: Option<u32>,
     /// Whether switches between servers combine data (SHARP), as `collnet` and `nvls-in-switch` require.
     #[serde(default)]
-    pub sharp: bool,
+    pub collnet: bool,
     /// Share of the bandwidth of links that NVLS attains. Default: that of the tuning model (Hopper: 0.85, Blackwell:
     /// 0.74).
     #[schemars(range(min = 0.01, max = 1.0))]
@@ -105,8 +105,8 @@ impl NcclSpec {
             copy_rate: self.copy_bandwidth.map(|rate| rate.0),
         };
         let nvls_efficiency = self.nvls_efficiency.map(|share| (1000.0 * share).round() as u32);
-        let (gpu, protocol, channels, sharp) = (self.gpu, self.protocol, self.channels, self.sharp);
-        Nccl { gpu, protocol, channels, sharp, nvls_efficiency, times }
+        let (gpu, protocol, channels, collnet) = (self.gpu, self.protocol, self.channels, self.collnet);
+        Nccl { gpu, protocol, channels, collnet, nvls_efficiency, times }
     }
 
     /// Returns the GPUs of a server among `members` members at a distance of `stride` ranks.

@@ -122,7 +122,7 @@ fn channels_divide_messages_and_protocols_expand_them() {
 }
 
 fn case(gpu: Gpu, operation: Operation, ranks: u32, bytes: u64) -> Case {
-    Case { gpu, operation, ranks, per_node: ranks, bytes, element: 2, sharp: false }
+    Case { gpu, operation, ranks, per_node: ranks, bytes, element: 2, collnet: false }
 }
 
 /// Returns the algorithm and the protocol with the least predicted time.
@@ -172,7 +172,10 @@ fn servers_and_switches_between_them_add_candidates() {
     use Algorithm as A;
     let own = Case { per_node: 8, ..case(Gpu::H100, Operation::Allreduce, 32, 1 << 20) };
     assert_eq!(names(own), [A::Ring, A::NvlsTree, A::DoubleTree]);
-    assert_eq!(names(Case { sharp: true, ..own }), [A::Ring, A::NvlsInSwitch, A::NvlsTree, A::CollNet, A::DoubleTree]);
+    assert_eq!(
+        names(Case { collnet: true, ..own }),
+        [A::Ring, A::NvlsInSwitch, A::NvlsTree, A::CollNet, A::DoubleTree]
+    );
     let gathers = Case { operation: Operation::Allgather, ..own };
     assert_eq!(names(gathers), [A::Ring]);
     assert_eq!(names(Case { per_node: 1, ..gathers }), [A::Ring, A::Pat]);
@@ -183,7 +186,7 @@ fn servers_and_switches_between_them_add_candidates() {
 fn fixed_choices_are_kept_or_refused() {
     // Would catch a protocol or an algorithm that is replaced without a word.
     let times = Times { launch: 5, steps: [1, 2, 3], nvls: 4, copy_rate: Some(8_000_000_000_000) };
-    let own = Nccl { gpu: Gpu::H100, protocol: None, channels: None, sharp: false, nvls_efficiency: None, times };
+    let own = Nccl { gpu: Gpu::H100, protocol: None, channels: None, collnet: false, nvls_efficiency: None, times };
     let call = |algorithm| Collective { element: 2, ..Collective::new(Operation::Allreduce, algorithm, 1 << 24) };
     let nvls = own.tuned(&call(Algorithm::Auto), 8, 8).unwrap();
     assert_eq!((nvls.algorithm, nvls.launch_time, nvls.step_time), (Algorithm::Nvls, 5, 4));

@@ -25,7 +25,7 @@ pub struct Case {
     /// Bytes of an element. NVLS combines elements of 2 bytes and more.
     pub element: u32,
     /// Whether the switches between servers combine data (SHARP).
-    pub sharp: bool,
+    pub collnet: bool,
 }
 
 /// Algorithm, protocol and channels that NCCL considers.
@@ -64,7 +64,7 @@ pub struct Nccl {
     /// Number of channels. `None`: chosen by the tuning model.
     pub channels: Option<u32>,
     /// Whether the switches between servers combine data.
-    pub sharp: bool,
+    pub collnet: bool,
     /// Share of the bandwidth of links that NVLS attains, in thousandths. `None`: that of the tuning model.
     pub nvls_efficiency: Option<u32>,
     /// Times of a rank.
@@ -129,8 +129,8 @@ impl Case {
             A::DoubleTree => self.operation == O::Allreduce,
             A::Nvls => by_nvls && nodes == 1,
             A::NvlsTree => by_nvls && nodes > 1 && self.operation == O::Allreduce,
-            A::NvlsInSwitch => by_nvls && nodes > 1 && self.sharp,
-            A::CollNet => has_owners && nodes > 1 && self.sharp && self.gpu.links().nvlink,
+            A::NvlsInSwitch => by_nvls && nodes > 1 && self.collnet,
+            A::CollNet => has_owners && nodes > 1 && self.collnet && self.gpu.links().nvlink,
             A::Pat => local == 1 && nodes > 1 && matches!(self.operation, O::Allgather | O::ReduceScatter),
             A::Linear => self.operation == O::Alltoall,
             _ => false,
@@ -237,8 +237,8 @@ impl Nccl {
     ) -> Result<(Case, Vec<Candidate>), NcclError> {
         let Collective { operation, algorithm, element, .. } = *call;
         let bytes = operation.buffer(call.bytes, members);
-        let (ranks, gpu, sharp) = (members.max(2), self.gpu, self.sharp);
-        let case = Case { gpu, operation, ranks, per_node: per_node.clamp(1, ranks), bytes, element, sharp };
+        let (ranks, gpu, collnet) = (members.max(2), self.gpu, self.collnet);
+        let case = Case { gpu, operation, ranks, per_node: per_node.clamp(1, ranks), bytes, element, collnet };
         let all = case.candidates();
         let names = |names: &mut dyn Iterator<Item = &'static str>| {
             let mut all: Vec<String> = names.map(|name| format!("`{name}`")).collect();
