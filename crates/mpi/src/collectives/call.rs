@@ -41,6 +41,8 @@ pub struct Collective {
     pub protocol: Protocol,
     /// Number of channels, at least 1, each of which carries a share of every message.
     pub channels: u32,
+    /// Members of a server, if rings and trees over several servers have lanes ([`super::lanes`]). 0: they have none.
+    pub per_server: u32,
     /// Time of a rank before its first message, in picoseconds: the launch of a kernel.
     pub launch_time: u64,
     /// Time of a rank after the messages of each round, in picoseconds: the synchronization of a step.
@@ -220,6 +222,7 @@ impl Collective {
             copy_time: 0,
             protocol: Protocol::Simple,
             channels: 1,
+            per_server: 0,
             launch_time: 0,
             step_time: 0,
             owners_efficiency: 1000,

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::call::{Collective, Stage};
 use super::group_call::GroupCall;
+use super::lanes::Lanes;
 use super::member::{Circulated, Move, Way};
 use super::table::{Algorithm, phases, pipelines};
 use crate::communicator::Communicator;
@@ -23,6 +24,9 @@ pub fn stage(call: &Collective, communicator: &Communicator, (number, chunk): (u
     if let Some(islands) = super::islands::islands_of(call, communicator) {
         return super::islands::stage(call, communicator, islands, (number, chunk));
     }
+    if let Some(lanes) = Lanes::of(call) {
+        return lanes.stage(call, communicator, chunk);
+    }
     match call.algorithm {
         Algorithm::InSwitch | Algorithm::Nvls if communicator.nodes().is_none() => {
             return if number == MIDDLE { super::in_switch::of_members(call, communicator) } else { None };
@@ -40,8 +44,11 @@ pub fn stage(call: &Collective, communicator: &Communicator, (number, chunk): (u
 }
 
 impl Collective {
-    /// Returns the number of chunks whose stages form a pipeline, in an operation that has been checked.
+    /// Returns the number of chunks whose stages form a pipeline, or of lanes, in an operation that has been checked.
     pub fn chunks(&self, communicator: &Communicator) -> u32 {
+        if let Some(lanes) = Lanes::of(self) {
+            return lanes.count();
+        }
         let elements = self.operation.buffer(self.bytes, communicator.len()) / u64::from(self.element.max(1));
         match self.segment / u64::from(self.element.max(1)) {
             segment if segment > 0 && self.algorithm.is_of_islands() => elements.div_ceil(segment).max(1) as u32,
@@ -110,7 +117,7 @@ impl Collective {
     pub fn is_symmetric(&self, communicator: &Communicator) -> bool {
         let call = self.within(communicator);
         let is_symmetric = |stage: Stage| stage.phases.iter().all(|phase| phase.is_symmetric(&stage.at));
-        stages(&call) == 1 && stage(&call, communicator, (0, 0)).is_some_and(is_symmetric)
+        Lanes::of(&call).is_none() && stages(&call) == 1 && stage(&call, communicator, (0, 0)).is_some_and(is_symmetric)
     }
 
     /// Returns the number of messages that the own member sends in an operation that has been checked.

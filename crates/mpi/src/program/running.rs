@@ -3,7 +3,7 @@
 use super::ProgramError;
 use super::posts::Posts;
 use super::{Action, NicStep};
-use crate::collectives::{Collective, Member, Move, Stage, Way, combined, stage, stages};
+use crate::collectives::{Collective, Lanes, Member, Move, Stage, Way, combined, stage, stages};
 use crate::communicator::{Communicator, Context, Group};
 
 /// Collective operation of a rank in progress. A few numbers determine its next step.
@@ -179,6 +179,13 @@ impl Running {
             }
             let (stages, chunks) = (u32::from(stages(&self.call)), self.call.chunks(&self.communicator));
             let step = self.begun;
+            if Lanes::of(&self.call).is_some() {
+                if step > 0 {
+                    return false;
+                }
+                self.begin_lanes(chunks);
+                continue;
+            }
             if step == chunks + stages - 1 {
                 return false;
             }
@@ -193,6 +200,15 @@ impl Running {
             self.behind.clear();
             self.behind.extend(cursors);
         }
+    }
+
+    /// Begins all lanes of the operation at once.
+    fn begin_lanes(&mut self, lanes: u32) {
+        self.begun += 1;
+        let cursor = |lane| Cursor { stage: stage(&self.call, &self.communicator, (0, lane)), phase: 0, round: 0 };
+        let mut cursors = (0..lanes).map(cursor).collect::<Vec<_>>().into_iter();
+        self.cursor = cursors.next().unwrap_or_default();
+        self.behind = cursors.collect();
     }
 
     /// Posts a round of each current stage. Returns whether they have any operation.

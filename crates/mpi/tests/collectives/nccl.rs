@@ -121,6 +121,29 @@ fn channels_divide_messages_and_protocols_expand_them() {
     }
 }
 
+#[test]
+fn lanes_cross_between_servers_at_all_places() {
+    // Would catch a lane that carries another lane's share, data that are combined twice, and a lane that leaves a server
+    // at the place of another one. An allreduce of n bytes by a ring crosses at each place of each server with 1/s of
+    // 2 (P - 1)/P n.
+    for (servers, size) in [(2_u32, 2_u32), (2, 4), (4, 4), (6, 1), (2, 3), (4, 8)] {
+        let ranks = servers * size;
+        for algorithm in [Algorithm::Ring, Algorithm::DoubleTree] {
+            let call = Collective::new(Operation::Allreduce, algorithm, u64::from(ranks * size) * 8);
+            let radix = if algorithm == Algorithm::DoubleTree { size } else { 2 };
+            let call = Collective { radix, channels: 2 * size, per_server: size, ..call };
+            carry_out(&call, worlds(ranks));
+            for ((from, to, bytes), count) in counted(&call, ranks) {
+                let is_far = from / size != to / size;
+                assert!(!is_far || from % size == to % size, "{call:?}: {from} to {to}");
+                if is_far && algorithm == Algorithm::Ring {
+                    assert_eq!(bytes * count, 2 * u64::from(ranks - 1) * 8, "{call:?}: {from} to {to}");
+                }
+            }
+        }
+    }
+}
+
 fn case(gpu: Gpu, operation: Operation, ranks: u32, bytes: u64) -> Case {
     Case { gpu, operation, ranks, per_node: ranks, bytes, element: 2, collnet: false }
 }

@@ -135,6 +135,7 @@ fn algorithms_of_nccl_take_the_time_of_their_rounds() {
     let (all, part) = ("size = \"800 B\"", "size = \"100 B\"");
     // 100 B on two channels by LL: 7 lines of 16 B each. A step follows each round, and copies the last part, 1 ns a byte.
     let keys = "size = \"100 B\"\nnccl = { gpu = \"a100\", protocol = \"ll\", channels = 2, launch = \"5 us\", ll_step = \"700 ns\", copy_bandwidth = \"8 Gb/s\" }";
+    let servers = "size = \"100 B\"\nnccl = { gpu = \"a100\", protocol = \"simple\", channels = 2, gpus_per_node = 2, launch = \"5 us\", simple_step = \"700 ns\" }";
     let lines = 5000.0 + wire(7.0, 7.0 * 224.0) + 8.0 * 700.0 + 100.0;
     check(&[
         (8, ("reduce-scatter", "pat"), all, wire(3.0, 700.0) + 700.0 * COMBINE),
@@ -146,6 +147,8 @@ fn algorithms_of_nccl_take_the_time_of_their_rounds() {
         // Both halves along one chain.
         (4, ("allreduce", "double-tree"), "size = \"800 B\"\nradix = 4", wire(6.0, 4800.0) + 3.0 * 800.0 * COMBINE),
         (8, ("allgather", "ring"), keys, lines),
+        // Two servers of two ranks: two lanes, by other ranks, share the link of a rank.
+        (4, ("allgather", "ring"), servers, 5000.0 + wire(3.0, 300.0) + 4.0 * 700.0),
     ]);
 }
 

@@ -286,6 +286,7 @@ impl Nccl {
             channels: chosen.channels,
             segment,
             radix: if chosen.algorithm == Algorithm::DoubleTree { case.per_node } else { call.radix },
+            per_server: if case.nodes() > 1 { case.per_node } else { 0 },
             launch_time: self.times.launch.saturating_add(last),
             owners_efficiency: self.nvls_efficiency.unwrap_or_else(|| case.nvls_efficiency()),
             step_time,
