@@ -46,7 +46,7 @@ WORDS = (
     ),
     Word(
         ("double-tree", "double binary tree", "PAT", "NCCL_PROTO", "LL128", "PXN"),
-        ("workload.program.collective.nccl.protocol", "workload.program.collective.algorithm", "relay"),
+        ("workload.program.nccl", "workload.program.collective.algorithm", "relay"),
         "`nccl` has the protocols and channels of NCCL, and `algorithm` its trees. A `[relay]` passes messages on to "
         "another rail.",
     ),
