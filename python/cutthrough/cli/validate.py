@@ -59,7 +59,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Fitting:
-    """Choice of points: those to which constants are fitted, and how many are used."""
+    """Points to which constants are fitted, number of used points, and analysis of the errors."""
 
     fit: Annotated[
         str | None,
@@ -72,6 +72,12 @@ class Fitting:
         int | None, typer.Option(min=1, metavar="N", help="Use at most N points, spread over the tables.",
                                  show_default=False)
     ] = None  # fmt: skip
+    causes: Annotated[
+        bool,
+        typer.Option(
+            "--causes", help="Report what dominates the error of each group. Simulates each point three times."
+        ),
+    ] = False
 
 
 def validate(
@@ -102,7 +108,7 @@ def validate(
     points = studies.limited(_points(inputs), fitting.limit)
     column = studies.chosen_column(points, inputs.column)
     kept = None if output is None else output / "kept.txt"
-    request = studies.Request(inputs.machine, inputs.hosts, column, fitting.fit, Effort(jobs), kept)
+    request = studies.Request(inputs.machine, inputs.hosts, column, fitting.fit, Effort(jobs), kept, fitting.causes)
     with Bar() as bar:
         found, constants = studies.study(points, request, bar, _tell)
     if output is not None:
@@ -120,6 +126,9 @@ def validate(
     for names in (["machine", "operation"], ["machine", "size"]):
         out.print()
         out.print(reports.groups_table(found, column, names))
+    if table := reports.causes_table(found, column):
+        out.print("\nWhat dominates the error, and the share of the error that each correction removes:")
+        out.print(table)
     if output is not None:
         out.print(f"\nPoints: {output / 'points.csv'}\nPage: {output / 'report.html'}", markup=False, soft_wrap=True)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.runs.sweeps import Effort
+from cutthrough.validation.causes import with_parts
 from cutthrough.validation.fitting import Constants, fit
 from cutthrough.validation.reading import OPERATIONS, rows_of
 from cutthrough.validation.setups import call_of, known, setup_of
@@ -41,6 +42,7 @@ class Request:
         fit: A share of the points such as `5%`, or a CSV with the keys of points. None: nothing is fitted.
         effort: The share of the computer to use.
         kept: File that stores the times of finished simulations. None: nothing is stored.
+        causes: Whether further simulations separate the parts of each time.
     """
 
     machine: str | None
@@ -49,6 +51,7 @@ class Request:
     fit: str | None = None
     effort: Effort = field(default_factory=Effort)
     kept: Path | None = None
+    causes: bool = False
 
 
 def chosen_column(points: Sequence[Measured], named: str | None) -> str:
@@ -126,6 +129,8 @@ def study(
         rest = [place for place in places if points[place].key not in fitted]
         running = replace(quiet, watcher=watcher)
         ran = predict([points[place] for place in rest], setup, changes=changes, running=running)
+        if request.causes:
+            ran = with_parts(ran, setup, changes, running)
         found.update(zip(rest, ran, strict=True))
     return [found[place] for place in sorted(found)], constants
 
