@@ -336,6 +336,12 @@ class Machine:
     def closest_rank(self, rank: int, others: list[int]) -> int: ...
     def ranks_by_hops(self, rank: int, others: list[int]) -> list[int]: ...
 
+def hosts_of_list(text: str, name: str) -> list[str]:
+    """The hosts of a list in lines and commas, also in the form of Slurm. Raises ExperimentError."""
+
+def hosts_of_machine(name: str) -> list[tuple[str, list[int]]]:
+    """The nodes of each host of a named machine. Raises ExperimentError if its numbering of hosts is not public."""
+
 @final
 class MapProgress:
     """The progress of a search, which can be stopped and limited in time."""

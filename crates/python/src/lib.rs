@@ -24,7 +24,8 @@ mod _core {
     use crate::experiment::Experiment;
     #[pymodule_export]
     use crate::mapping::{
-        Machine, MapProgress, TaskGraph, default_budget, map_tasks, mapping_catalogue, measure_mapping,
+        Machine, MapProgress, TaskGraph, default_budget, hosts_of_list, hosts_of_machine, map_tasks, mapping_catalogue,
+        measure_mapping,
     };
     #[pymodule_export]
     use crate::programs::read_together;

@@ -114,8 +114,7 @@ def _variants(
 ) -> Iterable[tuple[str, dict[str, Any] | str]]:
     """Returns the experiments that separate the parts of a point's time, with their names."""
     point = each.point
-    hosts = running.hosts.get((point.run, point.ranks))
-    base = document(point, setup, hosts, changes)
+    base = document(point, setup, changes, running)
     if isinstance(base, str):
         return
     try:
@@ -129,7 +128,7 @@ def _variants(
     if call is not None and call.algorithm == "auto":
         for name in dict(_core.collective_names()[0])[point.operation]:
             if not NOT_CHOSEN.fullmatch(name):
-                yield f"by {name}", document(point, setup, hosts, changes, Call(name))
+                yield f"by {name}", document(point, setup, changes, running, Call(name))
 
 
 def _idle(base: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -212,7 +211,7 @@ def _scaled(name: str, found: Sequence[Predicted], measured: Sequence[float]) ->
 
 
 def _chosen(found: Sequence[Predicted], measured: Sequence[float]) -> tuple[float, str]:
-    """Returns the least error with a common algorithm in the place of the library's choice, and the algorithm."""
+    """Returns the least error if a common algorithm replaces the choice of the library, and the algorithm."""
     names = sorted({name for each in found if each.parts for name in each.parts.others})
     best = (_error([each.time or 0.0 for each in found], measured), "")
     for name in names:

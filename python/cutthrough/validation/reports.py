@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+from collections import defaultdict
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cutthrough.validation.judged import Errors
     from cutthrough.validation.simulating import Predicted
 
-__all__ = ["causes_table", "groups_table", "page", "points_csv", "summary", "to_dict"]
+__all__ = ["causes_table", "drawn_lines", "groups_table", "page", "points_csv", "summary", "to_dict"]
 
 #: Largest cost of a choice that counts as right.
 RIGHT = 0.10
@@ -141,8 +142,26 @@ def to_dict(found: Sequence[Predicted], column: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def page(found: Sequence[Predicted], column: str, constants: Mapping[str, Mapping[str, str]], path: Path) -> None:
-    """Writes one HTML page with the errors, the constants and the embedded pictures."""
+def drawn_lines(drawn: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns a line for each run with other jobs: their number, hosts and nodes, and their load."""
+    runs: dict[tuple[str, str, int], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in drawn:
+        runs[row["machine"], row["run"], row["ranks"]].append(row)
+    return [
+        f"beside run `{run}` of {machine} with {ranks} ranks: {len(own)} jobs on {sum(row['hosts'] for row in own)} "
+        f"hosts ({sum(row['nodes'] for row in own)} nodes) at load {own[0]['load']:g}"
+        for (machine, run, ranks), own in runs.items()
+    ]
+
+
+def page(
+    found: Sequence[Predicted],
+    column: str,
+    constants: Mapping[str, Mapping[str, str]],
+    drawn: Sequence[Mapping[str, Any]],
+    path: Path,
+) -> None:
+    """Writes one HTML page with the errors, the constants, the other jobs and the embedded pictures."""
     parts = [f"<p>{html.escape(line)}</p>" for line in summary(found, column)]
     for names in (["machine"], ["machine", "operation"], ["machine", "nodes"], ["machine", "size"], ["algorithm"]):
         parts.append(f"<h2>By {html.escape(' and '.join(names))}</h2>")
@@ -152,6 +171,10 @@ def page(found: Sequence[Predicted], column: str, constants: Mapping[str, Mappin
     for machine, values in constants.items():
         rows = "".join(f"<tr><td>{html.escape(key)}<td>{html.escape(value)}" for key, value in values.items())
         parts.append(f"<h2>Fitted constants of {html.escape(machine)}</h2><table>{rows}</table>")
+    if drawn:
+        head = "".join(f"<th>{html.escape(name)}" for name in drawn[0])
+        lines = ["<tr>" + "".join(f"<td>{html.escape(str(own))}" for own in row.values()) for row in drawn]
+        parts.append(f"<h2>Other jobs</h2><table><tr>{head}{''.join(lines)}</table>")
     parts += _pictures(found, column)
     atomic.write_alone(path, f"<!doctype html><meta charset=utf-8><title>Validation</title>{STYLE}{''.join(parts)}\n")
 
@@ -175,7 +198,7 @@ def _html_causes(held: Sequence[Cause]) -> str:
     ]
     about = (
         "The last four columns show the share of the error that the best common correction of a part removes: a factor "
-        "of the time in latency, bandwidth or contention, or another algorithm in the place of the library's choice."
+        "of the time in latency, bandwidth or contention, or an algorithm that replaces the choice of the library."
     )
     body = "".join(f"<tr>{row}" for row in rows)
     return f"<h2>What dominates the error</h2><p>{about}</p><table><tr>{head}{body}</table>"

@@ -8,6 +8,7 @@ import math
 import re
 import tomllib
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
@@ -21,13 +22,14 @@ from cutthrough.calibrate.parts import bits_per_second
 from cutthrough.channels import Outcome
 from cutthrough.errors import ExperimentError
 from cutthrough.keep.inputs import Inputs
+from cutthrough.validation.background import HEAD_START, short
 from cutthrough.validation.reading import rows_of
 from cutthrough.validation.setups import call_of, merged, packet_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
+    from cutthrough.validation.background import Background
     from cutthrough.validation.measured import Measured
     from cutthrough.validation.setups import Call, Setup
 
@@ -142,29 +144,30 @@ class Running:
         effort: The share of the computer to use.
         watcher: Notified of the progress.
         kept: Times of finished simulations. New ones are added.
+        background: Other jobs on the network. None: the measured operation is alone.
     """
 
     hosts: Mapping[tuple[str, int], Path] = field(default_factory=dict)
     effort: sweeps.Effort = field(default_factory=sweeps.Effort)
     watcher: sweeps.Watcher | None = None
     kept: Kept = field(default_factory=Kept)
+    background: Background | None = None
 
 
 def document(
-    point: Measured,
-    setup: Setup,
-    hosts: Path | None,
-    changes: Mapping[str, Any],
-    call: Call | None = None,
+    point: Measured, setup: Setup, changes: Mapping[str, Any], running: Running, call: Call | None = None
 ) -> dict[str, Any] | str:
     """Returns the experiment of a point, or the reason why the point cannot be simulated.
 
     Args:
         point: The point.
         setup: The machine.
-        hosts: File with the hosts of the point's run. None: the first nodes.
         changes: Sections that replace those of the machine.
+        running: Options of the simulations: the hosts of the point's run, and the other jobs.
         call: The algorithm. None: that of the point.
+
+    Raises:
+        ExperimentError: A list of hosts does not fit, or the other jobs do not fit beside the point's run.
     """
     call = call or call_of(point)
     if call is None:
@@ -185,7 +188,26 @@ def document(
     workload: dict[str, Any] = {**WORKLOAD, "benchmark": benchmark}
     if not is_whole(whole):
         workload["packet_size"] = f"{packet_of(point.size)} B"
-    return {**whole, "workload": workload, "placement": _placement(point, hosts)}
+    placement = _placement(point, running.hosts.get((point.run, point.ranks)))
+    alone = {**whole, "workload": workload, "placement": placement}
+    return alone if running.background is None else _beside(alone, point, setup.folder, running.background)
+
+
+def _beside(alone: Mapping[str, Any], point: Measured, folder: Path, background: Background) -> dict[str, Any]:
+    """Returns the experiment of a point with other jobs, which send before the measured job starts."""
+    machine = alone.get("machine", {}).get("name")
+    if machine is None:
+        message = "it needs a machine of the catalogue, whose hosts are those of the jobs"
+        raise refuse("--background", message, help="name it in the experiment file with `[machine]`")
+    placement = alone["placement"]
+    path = Path(placement["path"])
+    listed = reading.given(path, "placement", "placement.path")
+    hosts = _core.hosts_of_list(listed, str(path)) if placement["strategy"] == "hosts" else []
+    taken = {short(own) for own in hosts} if hosts else {int(own) for own in listed.split()}
+    others = background.beside(point, machine, taken, experiment_of(alone, folder).topology(0).nodes)
+    measured = {"name": "measured", "start": HEAD_START, "workload": alone["workload"], "placement": placement}
+    whole = {key: own for key, own in alone.items() if key not in {"workload", "placement"}}
+    return {**whole, "seed": background.seed, "job": [measured, *background.documents(others)]}
 
 
 def is_whole(whole: Mapping[str, Any]) -> bool:
@@ -254,7 +276,7 @@ def predict(
         Stopped: Ctrl-C was pressed.
     """
     running = running or Running()
-    made = [document(point, setup, running.hosts.get((point.run, point.ranks)), changes or {}) for point in points]
+    made = [document(point, setup, changes or {}, running) for point in points]
     times = simulated([(own, point.quantity) for own, point in zip(made, points, strict=True)], setup.folder, running)
     return [
         Predicted(
@@ -313,7 +335,8 @@ def simulated(made: Sequence[tuple[Mapping[str, Any] | str, str]], folder: Path,
         if REFUSED in outcome.point:
             refused[order[outcome.index]] = outcome.point[REFUSED]
         else:
-            kept.add(order[outcome.index], float(outcome.point["benchmark_rows"][0][quantities[outcome.index]]))
+            measured = outcome.point["jobs"][0] if "jobs" in outcome.point else outcome.point
+            kept.add(order[outcome.index], float(measured["benchmark_rows"][0][quantities[outcome.index]]))
 
     sweeps.run_jobs([*jobs.values()], running.effort, running.watcher, keep)
     return [kept.times[name] if name in kept.times else refused.get(name, "") for name in names]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cutthrough.runs.sweeps import Watcher
+    from cutthrough.validation.background import Background
     from cutthrough.validation.measured import Measured
     from cutthrough.validation.setups import Setup
 
@@ -43,6 +44,7 @@ class Request:
         effort: The share of the computer to use.
         kept: File that stores the times of finished simulations. None: nothing is stored.
         causes: Whether further simulations separate the parts of each time.
+        background: Other jobs on the network. None: each measured operation is alone.
     """
 
     machine: str | None
@@ -52,6 +54,7 @@ class Request:
     effort: Effort = field(default_factory=Effort)
     kept: Path | None = None
     causes: bool = False
+    background: Background | None = None
 
 
 def chosen_column(points: Sequence[Measured], named: str | None) -> str:
@@ -115,7 +118,7 @@ def study(
         if tell is not None and request.hosts is not None:
             for run in sorted({point.run for point in own if (point.run, point.ranks) not in hosts}):
                 tell(f"note: {request.hosts} has no hosts of run `{run}` of {name}, which is on the first nodes")
-        quiet = Running(hosts, request.effort, None, kept)
+        quiet = Running(hosts, request.effort, None, kept, request.background)
         # A variant starts from the constants of the machine without it.
         begin = next((made for made in (fits.get((name, key)) for key in (variant, variant[:-1], ())) if made), {})
         changes: Mapping[str, Any] = begin
