@@ -31,7 +31,11 @@ class Inputs:
 
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="TABLE...", help="Measured tables: CSV, or output of OSU or IMB.", show_default=False),
+        typer.Argument(
+            metavar="TABLE...",
+            help="Measured tables: CSV, output of OSU or IMB, or folders of PICO.",
+            show_default=False,
+        ),
     ]
     machine: Annotated[
         str | None,

@@ -115,9 +115,10 @@ def study(
     for (name, variant), places in sorted(groups.items(), key=lambda each: (each[0][0], len(each[0][1]), each[0][1])):
         setup, own = setups[name], [points[place] for place in places]
         hosts = {(point.run, point.ranks): path for point in own if (path := _hosts(request.hosts, name, point))}
-        if tell is not None and request.hosts is not None:
+        if tell is not None and (request.hosts is not None or any(point.hosts for point in points)):
             for run in sorted({point.run for point in own if (point.run, point.ranks) not in hosts}):
-                tell(f"note: {request.hosts} has no hosts of run `{run}` of {name}, which is on the first nodes")
+                where = "there are" if request.hosts is None else f"{request.hosts} has"
+                tell(f"note: {where} no hosts of run `{run}` of {name}, which is on the first nodes")
         quiet = Running(hosts, request.effort, None, kept, request.background)
         # A variant starts from the constants of the machine without it.
         begin = next((made for made in (fits.get((name, key)) for key in (variant, variant[:-1], ())) if made), {})
@@ -172,8 +173,10 @@ def _listed(path: Path) -> set[tuple[str, ...]]:
 
 
 def _hosts(given: Path | None, machine: str, point: Measured) -> Path | None:
-    """Returns the file with the hosts of a point. None: there is no such file."""
-    if given is None or not given.is_dir():
+    """Returns the file with the hosts of a point: the given one, or that of the table. None: there is no such file."""
+    if given is None:
+        return point.hosts
+    if not given.is_dir():
         return given
     names = (f"{machine}__{point.run}__alloc_{point.ranks}.csv", f"{machine}__{point.run}.csv")
     return next((given / name for name in names if (given / name).is_file()), None)
