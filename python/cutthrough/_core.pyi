@@ -216,7 +216,10 @@ class Program:
         """From a trace of a real program. Raises ExperimentError."""
     @staticmethod
     def of_chakra(
-        path: str, compute_scale: float, ops_per_second: float | None, groups: dict[str, list[int]]
+        path: str,
+        speeds: tuple[float, float | None],
+        groups: dict[str, list[int]],
+        ranks: tuple[int, list[str]] | None,
     ) -> Program:
         """From execution traces of Chakra, given their prefix or the file of a rank. Raises ExperimentError."""
     def contents(self) -> dict[str, int] | None:

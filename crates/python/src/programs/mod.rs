@@ -106,18 +106,21 @@ impl Program {
         Ok(Self::from(Written::Trace(Arc::new(trace))))
     }
 
-    /// Reads Chakra execution traces, given their prefix or the file of a rank. `compute_scale` multiplies durations,
-    /// `ops_per_second` is the number of operations that a rank does in a second, and `groups` are the ranks of process
-    /// groups by name.
+    /// Reads Chakra execution traces, given their prefix or the file of a rank. `speeds` are the factor on durations and
+    /// the number of operations that a rank does in a second. `groups` are the ranks of process groups by name. `ranks`
+    /// is the number of ranks that the trace is scaled to, with the names of the groups that grow.
     #[staticmethod]
     fn of_chakra(
         py: Python<'_>,
         path: String,
-        compute_scale: f64,
-        ops_per_second: Option<f64>,
+        speeds: (f64, Option<f64>),
         groups: BTreeMap<String, Vec<u32>>,
+        ranks: Option<(u32, Vec<String>)>,
     ) -> PyResult<Self> {
-        let read = interruptible(py, move || chakra::open(&path, compute_scale, ops_per_second, groups))?;
+        let (compute_scale, ops_per_second) = speeds;
+        let (ranks, grow) = ranks.map_or((None, Vec::new()), |(count, grow)| (Some(count), grow));
+        let options = chakra::Options { compute_scale, ops_per_second, groups, ranks, grow };
+        let read = interruptible(py, move || chakra::open(&path, options))?;
         let (calls, facts) = read.map_err(|message| wrong(&message))?;
         Ok(Self { traces: Some(facts), ..Self::of(calls)? })
     }
