@@ -243,6 +243,12 @@ def join_trace(folder: str, path: str) -> dict[str, Any]:
 def collective_names() -> tuple[list[tuple[str, list[str]]], list[str]]:
     """Collective operations in the order of their numbers, with the algorithms that serve each; and all algorithms."""
 
+def selection_names() -> list[str]:
+    """The names of the selection tables of MPI libraries."""
+
+def chosen_algorithms(selection: str, ranks: int, bytes: int, element: int) -> list[tuple[str, str, int]]:
+    """The algorithm of each operation that a selection table chooses, and the size of its segments (0: none)."""
+
 def picoseconds(text: str) -> int:
     """Picoseconds of a time as experiment files write it. Raises ExperimentError."""
 

@@ -30,7 +30,9 @@ mod _core {
     #[pymodule_export]
     use crate::programs::read_together;
     #[pymodule_export]
-    use crate::programs::{Program, bytes_of, collective_names, join_trace, picoseconds};
+    use crate::programs::{
+        Program, bytes_of, chosen_algorithms, collective_names, join_trace, picoseconds, selection_names,
+    };
     #[pymodule_export]
     use crate::progress::Progress;
     #[pymodule_export]

@@ -45,5 +45,6 @@ pub use in_switch::{GroupNumbers, ProgramGroup};
 pub use member::{Member, Move, Phase, Shares, Way};
 pub use pairing::Pairing;
 pub use selection::{Rule, Selection};
+pub use selection_file::selection_names;
 pub use stages::{stage, stages};
 pub use table::{Algorithm, Operation, algorithms, is_segmented, phases};

@@ -8,7 +8,7 @@ mod table;
 mod trace;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mpi::program::calls::{Calls, NoSchedule, text};
@@ -252,4 +252,28 @@ pub fn picoseconds(text: &str) -> PyResult<u64> {
 #[pyfunction]
 pub fn bytes_of(text: &str) -> PyResult<u64> {
     text.parse::<units::Bytes>().map(|size| size.0).map_err(|error| wrong(&error.to_string()))
+}
+
+/// Returns the names of the selection tables of MPI libraries.
+#[pyfunction]
+pub fn selection_names() -> Vec<&'static str> {
+    mpi::collectives::selection_names().collect()
+}
+
+/// Returns the algorithm of each operation, and the size of its segments (0: none), that a selection table chooses for
+/// calls of `bytes` bytes in a group of `ranks` members, with elements of `element` bytes.
+#[pyfunction]
+pub fn chosen_algorithms(
+    selection: PathBuf,
+    ranks: u32,
+    bytes: u64,
+    element: u32,
+) -> PyResult<Vec<(&'static str, &'static str, u64)>> {
+    use mpi::collectives::{Operation, Selection};
+    let table = Selection::given(Path::new("."), &selection).map_err(|message| wrong(&message))?;
+    let of = |operation: Operation| {
+        let (algorithm, segment) = table.choose(operation, ranks, (bytes, element));
+        (operation.name(), algorithm.name(), segment)
+    };
+    Ok(Operation::ALL.into_iter().map(of).collect())
 }
