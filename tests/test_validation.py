@@ -172,6 +172,8 @@ def test_every_rule_stands_for_an_algorithm_of_its_operations() -> None:
     call = call_of(point("allreduce", "bine_bdw_remap_segmented_over_16384", 64, 1.0))
     assert call is not None
     assert (call.algorithm, call.keys) == ("bine-bandwidth", {"segment": "16384 B"})
+    tables = [call_of(point("allreduce", "default_ompi", 64, 1.0, library=own)) for own in ("OMPI 4.1.6", "OMPI 5.0.7")]
+    assert [call.keys if call else None for call in tables] == [{"selection": "open-mpi-4.1"}, {}]
 
 
 def test_files_that_are_not_there_or_of_another_kind_are_named(tmp_path: Path) -> None:

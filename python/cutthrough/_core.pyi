@@ -216,7 +216,10 @@ class Program:
         """From a trace of a real program. Raises ExperimentError."""
     @staticmethod
     def of_chakra(
-        path: str, compute_scale: float, ops_per_second: float | None, groups: dict[str, list[int]]
+        path: str,
+        speeds: tuple[float, float | None],
+        groups: dict[str, list[int]],
+        ranks: tuple[int, list[str]] | None,
     ) -> Program:
         """From execution traces of Chakra, given their prefix or the file of a rank. Raises ExperimentError."""
     def contents(self) -> dict[str, int] | None:
@@ -239,6 +242,12 @@ def join_trace(folder: str, path: str) -> dict[str, Any]:
 
 def collective_names() -> tuple[list[tuple[str, list[str]]], list[str]]:
     """Collective operations in the order of their numbers, with the algorithms that serve each; and all algorithms."""
+
+def selection_names() -> list[str]:
+    """The names of the selection tables of MPI libraries."""
+
+def chosen_algorithms(selection: str, ranks: int, bytes: int, element: int) -> list[tuple[str, str, int]]:
+    """The algorithm of each operation that a selection table chooses, and the size of its segments (0: none)."""
 
 def picoseconds(text: str) -> int:
     """Picoseconds of a time as experiment files write it. Raises ExperimentError."""
@@ -335,6 +344,12 @@ class Machine:
     def hops_between_ranks(self, rank: int, other: int) -> int: ...
     def closest_rank(self, rank: int, others: list[int]) -> int: ...
     def ranks_by_hops(self, rank: int, others: list[int]) -> list[int]: ...
+
+def hosts_of_list(text: str, name: str) -> list[str]:
+    """The hosts of a list in lines and commas, also in the form of Slurm. Raises ExperimentError."""
+
+def hosts_of_machine(name: str) -> list[tuple[str, list[int]]]:
+    """The nodes of each host of a named machine. Raises ExperimentError if its numbering of hosts is not public."""
 
 @final
 class MapProgress:

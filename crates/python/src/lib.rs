@@ -24,12 +24,15 @@ mod _core {
     use crate::experiment::Experiment;
     #[pymodule_export]
     use crate::mapping::{
-        Machine, MapProgress, TaskGraph, default_budget, map_tasks, mapping_catalogue, measure_mapping,
+        Machine, MapProgress, TaskGraph, default_budget, hosts_of_list, hosts_of_machine, map_tasks, mapping_catalogue,
+        measure_mapping,
     };
     #[pymodule_export]
     use crate::programs::read_together;
     #[pymodule_export]
-    use crate::programs::{Program, bytes_of, collective_names, join_trace, picoseconds};
+    use crate::programs::{
+        Program, bytes_of, chosen_algorithms, collective_names, join_trace, picoseconds, selection_names,
+    };
     #[pymodule_export]
     use crate::progress::Progress;
     #[pymodule_export]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ import cutthrough.record.running as running
 import cutthrough.reports.checks as checks
 from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import JsonOption, SetOption, complain, file_target, out, parse_sets, print_json
+from cutthrough.cli.grouped import grouped
 from cutthrough.errors import ExperimentError
 from cutthrough.programs import Program
 
@@ -32,7 +34,46 @@ CHAKRA = (".et", ".json")
 
 def register(app: typer.Typer) -> None:
     """Adds the commands of this module."""
-    app.command()(convert)
+    app.command()(grouped(convert))
+
+
+@dataclass(frozen=True)
+class Traces:
+    """Options for reading traces."""
+
+    wildcards: Annotated[
+        bool, typer.Option("--wildcards", help="Of a trace, let receives that took any message take any again.")
+    ] = False
+    compute_scale: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Of a trace, what times of calculations are multiplied by.")
+    ] = 1.0
+    ranks: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Scale traces of Chakra to N ranks, by more or fewer data-parallel replicas.",
+            show_default=False,
+        ),
+    ] = None  # fmt: skip
+    grow: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES", help="With --ranks: data-parallel process groups, by names or beginnings of names.",
+            show_default="dp,ddp,fsdp,data",
+        ),
+    ] = ""  # fmt: skip
+
+    def check(self, file: Path, *, is_chakra: bool, is_trace: bool) -> None:
+        """Refuses options that the program of a file does not have.
+
+        Raises:
+            ExperimentError: An option is given that is for other files.
+        """
+        if is_chakra and self.wildcards:
+            raise refuse("--wildcards", f"{file} is a trace of Chakra, which has no such thing")
+        if not is_chakra and (self.ranks or self.grow):
+            raise refuse("--ranks" if self.ranks else "--grow", f"{file} is no trace of Chakra")
+        if not (is_chakra or is_trace) and (self.wildcards or self.compute_scale != 1):
+            raise refuse("--wildcards" if self.wildcards else "--compute-scale", f"{file} is no trace")
 
 
 def convert(
@@ -45,6 +86,7 @@ def convert(
             show_default=False,
         ),
     ],
+    traces: Traces,
     targets: Annotated[
         list[Path],
         typer.Option(
@@ -57,12 +99,6 @@ def convert(
             show_default="the name of the file, without an ending",
         ),
     ] = [],  # noqa: B006  (typer copies it)
-    wildcards: Annotated[
-        bool, typer.Option("--wildcards", help="Of a trace, let receives that took any message take any again.")
-    ] = False,
-    compute_scale: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Of a trace, what times of calculations are multiplied by.")
-    ] = 1.0,
     set_: SetOption = [],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
 ) -> None:
@@ -71,6 +107,7 @@ def convert(
     Examples:
     - `cutthrough convert lj.trace -o lj.goal -o lj.csv -o lj.png`
     - `cutthrough convert examples/pipeline.goal`
+    - `cutthrough convert step.0.et --ranks 512 -o step.calls`
     """
     for target in targets:
         file_target(target, "--out")
@@ -80,7 +117,7 @@ def convert(
         source = Path(folder) / "joined.trace" if file.is_dir() else file
         if file.is_dir():
             _join(file, source)
-        held = _read(source, set_, wildcards=wildcards, compute_scale=compute_scale)
+        held = _read(source, set_, traces)
         targets = _with_forms(targets, held, file, Path(folder))
         _write(held, source, targets, is_folder=file.is_dir())
     summary = _summary(held, file.stem)
@@ -156,19 +193,18 @@ def _join(folder: Path, trace: Path) -> None:
         complain(f"warning: {warning}")
 
 
-def _read(source: Path, set_: list[str], *, wildcards: bool, compute_scale: float) -> Program:
+def _read(source: Path, set_: list[str], traces: Traces) -> Program:
     """The program of a file."""
-    if source.suffix in CHAKRA:
-        if set_ or wildcards:
-            raise refuse("--set" if set_ else "--wildcards", f"{source} is a trace of Chakra, which has no such thing")
-        return Program.from_chakra(source, compute_scale=compute_scale)
-    if source.suffix != ".trace":
-        if wildcards or compute_scale != 1:
-            raise refuse("--wildcards" if wildcards else "--compute-scale", f"{source} is no trace")
-        return programs.read(source, parse_sets(set_))
-    if set_:
+    is_chakra, is_trace = source.suffix in CHAKRA, source.suffix == ".trace"
+    if set_ and (is_chakra or is_trace):
         raise refuse("--set", f"{source} is no experiment file, whose keys could be replaced")
-    return Program.from_trace(source, wildcards=wildcards, compute_scale=compute_scale)
+    traces.check(source, is_chakra=is_chakra, is_trace=is_trace)
+    if is_chakra:
+        grow = [own for own in traces.grow.split(",") if own]
+        return Program.from_chakra(source, compute_scale=traces.compute_scale, ranks=traces.ranks, grow=grow)
+    if is_trace:
+        return Program.from_trace(source, wildcards=traces.wildcards, compute_scale=traces.compute_scale)
+    return programs.read(source, parse_sets(set_))
 
 
 def _graph(held: Program, target: Path) -> None:

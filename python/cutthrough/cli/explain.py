@@ -11,6 +11,7 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
+import cutthrough.cli.selections as selections
 import cutthrough.files.atomic as atomic
 import cutthrough.reference.keys as reference
 import cutthrough.reference.words as words
@@ -48,8 +49,9 @@ def explain(
         typer.Argument(
             metavar="NAME",
             help="A section, a kind or a key: `topology`, `topology.dragonfly.h`, or the end of one: `precision`; or "
-            "`machine.NAME` or `node.NAME`, for the numbers of a named machine or node and their sources. Case "
-            "does not matter, and `_`, `-` and blanks are alike.",
+            "`machine.NAME` or `node.NAME`, for the numbers of a named machine or node and their sources; or "
+            "`selection.open-mpi-4.1:ranks=64,bytes=4096`, for the algorithms that a library chooses. Case does not "
+            "matter, and `_`, `-` and blanks are alike.",
             autocompletion=complete.topics,
         ),
     ],
@@ -63,6 +65,9 @@ def explain(
     Example: `cutthrough explain topology.dragonfly.h`
     """
     name = " ".join(names)
+    if name.lower().startswith("selection."):
+        selections.show(name[len("selection.") :], json_output=json_output)
+        return
     # Parameters do not change the file: `machine.lumi:groups=4` is that of `machine.lumi`.
     catalogue, _, named = name.lower().partition(":")[0].partition(".")
     text = FILES[catalogue]().get(named) if catalogue in FILES else None

@@ -14,6 +14,7 @@ from cutthrough.cli.common import JsonOption, err, folder_target, out, print_jso
 from cutthrough.cli.grouped import grouped
 
 if TYPE_CHECKING:
+    from cutthrough.validation.background import Background
     from cutthrough.validation.measured import Measured
 
 __all__ = ["register"]
@@ -30,7 +31,11 @@ class Inputs:
 
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="TABLE...", help="Measured tables: CSV, or output of OSU, IMB or nccl-tests.", show_default=False),
+        typer.Argument(
+            metavar="TABLE...",
+            help="Measured tables: CSV, output of OSU, IMB or nccl-tests, or folders of PICO.",
+            show_default=False,
+        ),
     ]
     machine: Annotated[
         str | None,
@@ -59,7 +64,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Fitting:
-    """Choice of points: those to which constants are fitted, and how many are used."""
+    """Points to which constants are fitted, number of used points, and analysis of the errors."""
 
     fit: Annotated[
         str | None,
@@ -72,11 +77,37 @@ class Fitting:
         int | None, typer.Option(min=1, metavar="N", help="Use at most N points, spread over the tables.",
                                  show_default=False)
     ] = None  # fmt: skip
+    causes: Annotated[
+        bool,
+        typer.Option(
+            "--causes", help="Report what dominates the error of each group. Simulates each point three times."
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class Others:
+    """Traffic of other jobs during the simulated operations."""
+
+    background: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Folder or tar archive with a list of hosts for each job. Jobs drawn from it "
+                     "send during the simulated operations.", show_default="no other jobs"),
+    ] = None  # fmt: skip
+    background_load: Annotated[
+        float,
+        typer.Option(min=0.001, max=1.0, metavar="LOAD", help="Offered load of each node of these jobs."),
+    ] = 0.1
+    background_jobs: Annotated[
+        int, typer.Option(min=1, max=63, metavar="N", help="Number of these jobs beside each run.")
+    ] = 8
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the drawn jobs and of their traffic.")] = 1
 
 
 def validate(
     inputs: Inputs,
     fitting: Fitting,
+    others: Others,
     output: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Folder for points.csv and report.html.", show_default=False),
@@ -102,26 +133,44 @@ def validate(
     points = studies.limited(_points(inputs), fitting.limit)
     column = studies.chosen_column(points, inputs.column)
     kept = None if output is None else output / "kept.txt"
-    request = studies.Request(inputs.machine, inputs.hosts, column, fitting.fit, Effort(jobs), kept)
+    background = _background(others)
+    request = studies.Request(
+        inputs.machine, inputs.hosts, column, fitting.fit, Effort(jobs), kept, fitting.causes, background
+    )
     with Bar() as bar:
         found, constants = studies.study(points, request, bar, _tell)
+    drawn = [] if background is None else background.rows()
     if output is not None:
         atomic.write_alone(output / "points.csv", reports.points_csv(found))
-        reports.page(found, column, {name: own.values for name, own in constants.items()}, output / "report.html")
+        values = {name: own.values for name, own in constants.items()}
+        reports.page(found, column, values, drawn, output / "report.html")
     if json_output:
         fitted = {name: dict(own.values) for name, own in constants.items()}
-        print_json({"version": _core.__version__, "constants": fitted, **reports.to_dict(found, column)})
+        print_json({"version": _core.__version__, "constants": fitted, "background": drawn,
+                    **reports.to_dict(found, column)})  # fmt: skip
         return
     for name, own in constants.items():
         shown = ", ".join(f"{key} = {value}" for key, value in own.values.items())
         out.print(f"fitted {name} to {len(own.points)} points: {shown}", markup=False, highlight=False)
-    for line in reports.summary(found, column):
+    for line in (*reports.drawn_lines(drawn), *reports.summary(found, column)):
         out.print(line, markup=False, highlight=False)
     for names in (["machine", "operation"], ["machine", "size"]):
         out.print()
         out.print(reports.groups_table(found, column, names))
+    if table := reports.causes_table(found, column):
+        out.print("\nWhat dominates the error, and the share of the error that each correction removes:")
+        out.print(table)
     if output is not None:
         out.print(f"\nPoints: {output / 'points.csv'}\nPage: {output / 'report.html'}", markup=False, soft_wrap=True)
+
+
+def _background(others: Others) -> Background | None:
+    """Returns the other jobs. None: there are none."""
+    from cutthrough.validation.background import Background
+
+    if others.background is None:
+        return None
+    return Background(others.background, others.background_load, others.background_jobs, others.seed)
 
 
 def _points(inputs: Inputs) -> list[Measured]:

@@ -140,6 +140,8 @@ class WrittenProgram(ProgramObject):
         compute_scale: float = 1.0,
         ops_per_second: float | None = None,
         groups: Mapping[str, Sequence[int]] | None = None,
+        ranks: int | None = None,
+        grow: Sequence[str] = (),
     ) -> Self:
         """Reads execution traces in MLCommons' Chakra format: a file `PREFIX.RANK.et` or `PREFIX.RANK.json` a rank.
 
@@ -151,14 +153,21 @@ class WrittenProgram(ProgramObject):
             ops_per_second: Operations of a rank in a second, for nodes with `num_ops` and no duration.
             groups: The ranks of process groups, by their names in `pg_name` of nodes. Default: those of
                 `PREFIX.groups.json`, if it exists, and those that the traces describe.
+            ranks: Number of ranks to which the traces are scaled by more or fewer data-parallel replicas. Default: the
+                ranks of the traces.
+            grow: Names, or beginnings of names, of the data-parallel groups. Default: `dp`, `ddp`, `fsdp`, `data`.
 
         Raises:
-            ExperimentError: The traces cannot be read; the message has the file, and the byte or the node.
+            ExperimentError: The traces cannot be read; the message has the file, and the byte or the node. Or they do
+                not tell how they are scaled.
         """
         own = {str(name): [int(rank) for rank in ranks] for name, ranks in (groups or {}).items()}
         if any(rank < 0 for ranks in own.values() for rank in ranks):
             raise refuse("groups", "ranks are counted from 0")
-        core = _core.Program.of_chakra(str(prefix), float(compute_scale), ops_per_second, own)
+        if ranks is None and grow:
+            raise refuse("grow", "it requires `ranks`")
+        scaled = None if ranks is None else (whole_number("ranks", ranks, 1, MOST_RANKS), [*map(str, grow)])
+        core = _core.Program.of_chakra(str(prefix), (float(compute_scale), ops_per_second), own, scaled)
         return cls._of(core, Path(prefix).name)
 
     @property

@@ -238,8 +238,8 @@ class Collective(Section, tag=("kind", "collective")):
     reduction_time: Time | None = key("Calculation time per byte that a rank combines with another (default `0 ps`).")
     copy_time: Time | None = key("""Time per byte that a rank copies in its memory to bring parts of a buffer into
         another order (`bruck`, `bine-permute`, `bine-datatype`, and `bine` of an alltoall) (default `0 ps`).""")
-    selection: str | None = key("""Selection table: file of rules by which `auto` chooses algorithms, relative to the
-        experiment file. Default: the built-in table.""")
+    selection: str | None = key("""Selection table by which `auto` chooses algorithms: `open-mpi-4.1`, `mpich-4`, or a
+        file of rules, relative to the experiment file. Default: `mpich-4`.""")
     nccl: Nccl | None = key("NCCL: its tuning model chooses algorithm, protocol and channels. Default: MPI.")
 
 
@@ -369,8 +369,8 @@ class Training(Section, tag=("kind", "training")):
     reduction_time: Time | None = key("Calculation time per byte that a rank combines with another (default `0 ps`).")
     copy_time: Time | None = key("""Time per byte that a rank copies in its memory to bring parts of a buffer into
         another order (`bruck`, `bine-permute`, `bine-datatype`, and `bine` of an alltoall) (default `0 ps`).""")
-    selection: str | None = key("""Selection table: file of rules by which `auto` chooses algorithms, relative to the
-        experiment file. Default: the built-in table.""")
+    selection: str | None = key("""Selection table by which `auto` chooses algorithms: `open-mpi-4.1`, `mpich-4`, or a
+        file of rules, relative to the experiment file. Default: `mpich-4`.""")
     steps: int | None = key("Number of consecutive steps (from 1 to 10000; default 1).")
 
 

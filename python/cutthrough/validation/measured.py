@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["ELEMENT", "OF_PARTS", "Measured", "part_of"]
 
@@ -32,6 +36,7 @@ class Measured:
         times: Measured times in nanoseconds, by the name of their column without the unit: `p10`, `median`.
         line: The point's line in its file, from 1.
         quantity: The simulated quantity that the times measure: that of the slowest rank, or the mean over ranks.
+        hosts: File with the hosts of the ranks. None: the table does not contain them.
         element: Size of an element in bytes.
     """
 
@@ -48,6 +53,7 @@ class Measured:
     times: dict[str, float]
     line: int
     quantity: str = "time_max_ns"
+    hosts: Path | None = None
     element: int = ELEMENT
 
     @property

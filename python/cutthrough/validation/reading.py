@@ -1,4 +1,4 @@
-"""Reads measured points from CSV with named columns, and from printed tables of OSU, IMB and nccl-tests."""
+"""Reads measured points: CSV with named columns, printed tables of OSU, IMB and nccl-tests, folders of PICO."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.validation.gpus import COLUMNS, TITLE, gpu_point, printed_by_tests
 from cutthrough.validation.measured import ELEMENT, Measured, part_of
+from cutthrough.validation.pico import read_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,7 +97,8 @@ def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tu
     """Returns the points of a file, and notes on ignored lines and columns.
 
     Args:
-        path: CSV with named columns, or output of the OSU benchmarks, of IMB or of nccl-tests.
+        path: CSV with named columns, output of the OSU benchmarks, of IMB or of nccl-tests, or a folder of the benchmark
+            suite PICO.
         machine: Machine of the points if the file does not name one.
         ranks: Number of ranks if the file does not contain it. The OSU benchmarks do not print it.
 
@@ -104,6 +106,8 @@ def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tu
         ExperimentError: The file cannot be read; the message names the line.
     """
     path = Path(path)
+    if path.is_dir():
+        return read_folder(path, machine)
     source = Source(path, reading.given(path, "measured table", str(path)).splitlines())
     other = next((line for line in source.lines if OSU.match(line) and not OSU_TITLE.match(line)), None)
     if other is not None:

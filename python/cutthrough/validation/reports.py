@@ -5,25 +5,29 @@ from __future__ import annotations
 import csv
 import html
 import io
+from collections import defaultdict
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import cutthrough.files.atomic as atomic
 from cutthrough.display.tables import Column, Fitted
+from cutthrough.validation.causes import NAMES, causes
 from cutthrough.validation.judged import GROUPS, choices, errors, of_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from cutthrough.validation.causes import Cause
     from cutthrough.validation.judged import Errors
     from cutthrough.validation.simulating import Predicted
 
-__all__ = ["groups_table", "page", "points_csv", "summary", "to_dict"]
+__all__ = ["causes_table", "drawn_lines", "groups_table", "page", "points_csv", "summary", "to_dict"]
 
 #: Largest cost of a choice that counts as right.
 RIGHT = 0.10
-#: Columns of the CSV of points.
+#: Columns of the CSV of points, and columns of the parts of a time.
+PARTS = NAMES[:3]
 POINT = ("machine", "run", "test", "nodes", "ranks", "operation", "library", "algorithm", "bytes")
 
 
@@ -69,6 +73,31 @@ def groups_table(found: Sequence[Predicted], column: str, names: Sequence[str]) 
     )
 
 
+def causes_table(found: Sequence[Predicted], column: str) -> Fitted | None:
+    """Returns a table of what dominates the error of each group. None if no point has the parts of its time."""
+    held = causes(found, column)
+    if not held:
+        return None
+    keys = [
+        Column(name, [own.group[place] for own in held], is_text=True)
+        for place, name in enumerate(("machine", "operation", "size"))
+    ]
+    shares = [Column(name, [_share(own, name) for own in held], rank=2 + place) for place, name in enumerate(NAMES)]
+    return Fitted(
+        [
+            *keys,
+            Column("points", [str(own.points) for own in held], rank=1),
+            Column("dominates", [own.name for own in held], is_text=True),
+            Column("correction", [own.change or "-" for own in held], is_text=True),
+            *shares,
+        ]
+    )
+
+
+def _share(own: Cause, name: str) -> str:
+    return f"{own.shares[name]:.0%}" if name in own.shares else "-"
+
+
 def _plain(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
@@ -78,12 +107,18 @@ def points_csv(found: Sequence[Predicted]) -> str:
     times = list(dict.fromkeys(name for each in found for name in each.point.times))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*POINT, *(f"{name}_ns" for name in times), "simulated_ns", "guessed", "reason"])
+    parts = PARTS if any(each.parts for each in found) else ()
+    writer.writerow(
+        [*POINT, *(f"{name}_ns" for name in times), "simulated_ns", *(f"{name}_ns" for name in parts), "guessed",
+         "reason"]
+    )  # fmt: skip
     for each in found:
         measured = [f"{each.point.times[name]:.0f}" if name in each.point.times else "" for name in times]
         simulated = "" if each.time is None else f"{each.time:.3f}"
         own = [getattr(each.point, name) for name in POINT]
-        writer.writerow([*own, *measured, simulated, int(each.guessed), each.reason])
+        own += [*measured, simulated]
+        own += [f"{getattr(each.parts, name):.3f}" if each.parts else "" for name in parts]
+        writer.writerow([*own, int(each.guessed), each.reason])
     return text.getvalue()
 
 
@@ -103,18 +138,43 @@ def to_dict(found: Sequence[Predicted], column: str) -> dict[str, Any]:
             for name in GROUPS
         },
         "choices": [asdict(own) for own in choices(found, column)],
+        "causes": [asdict(own) for own in causes(found, column)],
     }  # fmt: skip
 
 
-def page(found: Sequence[Predicted], column: str, constants: Mapping[str, Mapping[str, str]], path: Path) -> None:
-    """Writes one HTML page with the errors, the constants and the embedded pictures."""
+def drawn_lines(drawn: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns a line for each run with other jobs: their number, hosts and nodes, and their load."""
+    runs: dict[tuple[str, str, int], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in drawn:
+        runs[row["machine"], row["run"], row["ranks"]].append(row)
+    return [
+        f"beside run `{run}` of {machine} with {ranks} ranks: {len(own)} jobs on {sum(row['hosts'] for row in own)} "
+        f"hosts ({sum(row['nodes'] for row in own)} nodes) at load {own[0]['load']:g}"
+        for (machine, run, ranks), own in runs.items()
+    ]
+
+
+def page(
+    found: Sequence[Predicted],
+    column: str,
+    constants: Mapping[str, Mapping[str, str]],
+    drawn: Sequence[Mapping[str, Any]],
+    path: Path,
+) -> None:
+    """Writes one HTML page with the errors, the constants, the other jobs and the embedded pictures."""
     parts = [f"<p>{html.escape(line)}</p>" for line in summary(found, column)]
     for names in (["machine"], ["machine", "operation"], ["machine", "nodes"], ["machine", "size"], ["algorithm"]):
         parts.append(f"<h2>By {html.escape(' and '.join(names))}</h2>")
         parts.append(_html(of_groups(found, column, names), names))
+    if held := causes(found, column):
+        parts.append(_html_causes(held))
     for machine, values in constants.items():
         rows = "".join(f"<tr><td>{html.escape(key)}<td>{html.escape(value)}" for key, value in values.items())
         parts.append(f"<h2>Fitted constants of {html.escape(machine)}</h2><table>{rows}</table>")
+    if drawn:
+        head = "".join(f"<th>{html.escape(name)}" for name in drawn[0])
+        lines = ["<tr>" + "".join(f"<td>{html.escape(str(own))}" for own in row.values()) for row in drawn]
+        parts.append(f"<h2>Other jobs</h2><table><tr>{head}{''.join(lines)}</table>")
     parts += _pictures(found, column)
     atomic.write_alone(path, f"<!doctype html><meta charset=utf-8><title>Validation</title>{STYLE}{''.join(parts)}\n")
 
@@ -124,6 +184,24 @@ STYLE = (
     "table{border-collapse:collapse}td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid #ddd}"
     "td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto}</style>"
 )
+
+
+def _html_causes(held: Sequence[Cause]) -> str:
+    head = "".join(
+        f"<th>{name}" for name in ("machine", "operation", "size", "points", "dominates", "correction", *NAMES)
+    )
+    rows = [
+        "".join(f"<td>{html.escape(part)}" for part in own.group)
+        + f"<td>{own.points}<td>{own.name}<td>{html.escape(own.change or '-')}"
+        + "".join(f"<td>{_share(own, name)}" for name in NAMES)
+        for own in held
+    ]
+    about = (
+        "The last four columns show the share of the error that the best common correction of a part removes: a factor "
+        "of the time in latency, bandwidth or contention, or an algorithm that replaces the choice of the library."
+    )
+    body = "".join(f"<tr>{row}" for row in rows)
+    return f"<h2>What dominates the error</h2><p>{about}</p><table><tr>{head}{body}</table>"
 
 
 def _html(held: Sequence[tuple[tuple[str, ...], Errors]], names: Sequence[str]) -> str:

@@ -58,6 +58,7 @@ class Setup:
         base: The experiment without its workload and placement.
         variants: Variants, whose sections replace those of `base` for a part of the points.
         torus: Whether the network is a torus with the shape of the point's nodes.
+        folder: Folder from which relative paths in `base` start.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Setup:
     base: Mapping[str, Any]
     variants: tuple[Variant, ...] = ()
     torus: bool = False
+    folder: Path = Path()
 
     def of(self, point: Measured) -> dict[str, Any]:
         """Returns the experiment of a point, without its workload and placement."""
@@ -139,7 +141,8 @@ def _of_file(path: Path) -> Setup:
         table = tomllib.loads(reading.given(path, "experiment", "--machine"))
     except tomllib.TOMLDecodeError as error:
         raise refuse("--machine", f"{path} is no experiment: {error}", file=str(path)) from None
-    return Setup(path.stem, f"the network of {path.name}", {key: own for key, own in table.items() if key not in GIVEN})
+    base = {key: own for key, own in table.items() if key not in GIVEN}
+    return Setup(path.stem, f"the network of {path.name}", base, folder=path.parent)
 
 
 #: Keys of an experiment file that a measured point replaces.

@@ -6,31 +6,46 @@ import hashlib
 import json
 import math
 import re
+import tomllib
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cutthrough._core as _core
+import cutthrough.experiment.documents as experiments
 import cutthrough.files.atomic as atomic
-import cutthrough.files.kept as files
+import cutthrough.files.kept as copies
 import cutthrough.files.reading as reading
 import cutthrough.runs.sweeps as sweeps
 from cutthrough.arguments.faults import refuse
 from cutthrough.calibrate.parts import bits_per_second
 from cutthrough.channels import Outcome
 from cutthrough.errors import ExperimentError
-from cutthrough.experiment.objects import built
+from cutthrough.keep.inputs import Inputs
+from cutthrough.validation.background import HEAD_START, short
 from cutthrough.validation.measured import ELEMENT
 from cutthrough.validation.reading import rows_of
 from cutthrough.validation.setups import call_of, merged, packet_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
+    from cutthrough.validation.background import Background
     from cutthrough.validation.measured import Measured
-    from cutthrough.validation.setups import Setup
+    from cutthrough.validation.setups import Call, Setup
 
-__all__ = ["Kept", "Predicted", "Running", "document", "predict"]
+__all__ = [
+    "Kept",
+    "Parts",
+    "Predicted",
+    "Running",
+    "document",
+    "experiment_of",
+    "is_whole",
+    "predict",
+    "simulated",
+    "skew_of",
+]
 
 #: The workload of a point: one operation of each size behind a barrier, without warm-up.
 WORKLOAD = {"kind": "benchmark"}
@@ -38,6 +53,23 @@ WORKLOAD = {"kind": "benchmark"}
 REFUSED = "refused"
 #: A line of finished simulations. Lines of another form are not used.
 KEPT = re.compile(r"([0-9a-f]{64}) ([0-9.e+]+)")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of a simulated time, in nanoseconds. Their sum is the time.
+
+    Attributes:
+        latency: Time that does not depend on rates: overheads, gaps, delays, and the skew of the barrier.
+        bandwidth: Time that is proportional to the reciprocals of rates: links, buses, copies and reductions.
+        contention: Time that packets wait for other packets between routers, or spend on detours around them.
+        others: Times with each other algorithm. Empty if the table names the algorithm.
+    """
+
+    latency: float
+    bandwidth: float
+    contention: float
+    others: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,12 +82,14 @@ class Predicted:
             the point was not simulated.
         reason: Reason why the point was not simulated.
         guessed: Whether the measured algorithm has no public definition, so that a similar one was simulated.
+        parts: Parts of the time. None if they were not requested.
     """
 
     point: Measured
     time: float | None
     reason: str = ""
     guessed: bool = False
+    parts: Parts | None = None
 
     def error(self, column: str) -> float:
         """Returns the error relative to a measured column: positive if the simulation is slower."""
@@ -111,24 +145,32 @@ class Running:
         effort: The share of the computer to use.
         watcher: Notified of the progress.
         kept: Times of finished simulations. New ones are added.
+        background: Other jobs on the network. None: the measured operation is alone.
     """
 
     hosts: Mapping[tuple[str, int], Path] = field(default_factory=dict)
     effort: sweeps.Effort = field(default_factory=sweeps.Effort)
     watcher: sweeps.Watcher | None = None
     kept: Kept = field(default_factory=Kept)
+    background: Background | None = None
 
 
-def document(point: Measured, setup: Setup, hosts: Path | None, changes: Mapping[str, Any]) -> dict[str, Any] | str:
+def document(
+    point: Measured, setup: Setup, changes: Mapping[str, Any], running: Running, call: Call | None = None
+) -> dict[str, Any] | str:
     """Returns the experiment of a point, or the reason why the point cannot be simulated.
 
     Args:
         point: The point.
         setup: The machine.
-        hosts: File with the hosts of the point's run. None: the first nodes.
         changes: Sections that replace those of the machine.
+        running: Options of the simulations: the hosts of the point's run, and the other jobs.
+        call: The algorithm. None: that of the point.
+
+    Raises:
+        ExperimentError: A list of hosts does not fit, or the other jobs do not fit beside the point's run.
     """
-    call = call_of(point)
+    call = call or call_of(point)
     if call is None:
         return f"no algorithm stands for `{point.algorithm}`"
     if point.size == 0 and point.operation != "barrier":
@@ -147,13 +189,32 @@ def document(point: Measured, setup: Setup, hosts: Path | None, changes: Mapping
     if point.operation not in {"reduce", "allreduce", "reduce-scatter"}:
         benchmark.pop("reduction_time", None)
     workload: dict[str, Any] = {**WORKLOAD, "benchmark": benchmark}
-    if not _is_whole(whole):
+    if not is_whole(whole):
         packet = packet_of(point.size, combines="in_switch" in whole)
         workload["packet_size"] = f"{packet} B"
-    return {**whole, "workload": workload, "placement": _placement(point, hosts)}
+    placement = _placement(point, running.hosts.get((point.run, point.ranks)))
+    alone = {**whole, "workload": workload, "placement": placement}
+    return alone if running.background is None else _beside(alone, point, setup.folder, running.background)
 
 
-def _is_whole(whole: Mapping[str, Any]) -> bool:
+def _beside(alone: Mapping[str, Any], point: Measured, folder: Path, background: Background) -> dict[str, Any]:
+    """Returns the experiment of a point with other jobs, which send before the measured job starts."""
+    machine = alone.get("machine", {}).get("name")
+    if machine is None:
+        message = "it needs a machine of the catalogue, whose hosts are those of the jobs"
+        raise refuse("--background", message, help="name it in the experiment file with `[machine]`")
+    placement = alone["placement"]
+    path = Path(placement["path"])
+    listed = reading.given(path, "placement", "placement.path")
+    hosts = _core.hosts_of_list(listed, str(path)) if placement["strategy"] == "hosts" else []
+    taken = {short(own) for own in hosts} if hosts else {int(own) for own in listed.split()}
+    others = background.beside(point, machine, taken, experiment_of(alone, folder).topology(0).nodes)
+    measured = {"name": "measured", "start": HEAD_START, "workload": alone["workload"], "placement": placement}
+    whole = {key: own for key, own in alone.items() if key not in {"workload", "placement"}}
+    return {**whole, "seed": background.seed, "job": [measured, *background.documents(others)]}
+
+
+def is_whole(whole: Mapping[str, Any]) -> bool:
     """Returns whether the network of a machine carries whole messages instead of packets."""
     kind, model = whole.get("topology", {}).get("kind"), whole.get("simulation", {}).get("model")
     return bool(kind == "flat" or model == "delay")
@@ -174,7 +235,6 @@ def _placement(point: Measured, hosts: Path | None) -> dict[str, Any]:
     if hosts is None:
         nodes = "".join(f"{rank // point.per_node}\n" for rank in range(point.ranks))
         return {"strategy": "file", "path": str(_kept(nodes, "nodes"))}
-    # The name of a copy has its content, and so has the digest of the experiment.
     listed = _plain(hosts) if hosts.suffix == ".csv" else _kept(_text(hosts), "hosts")
     return {"strategy": "hosts", "path": str(listed), "processes_per_node": 1}
 
@@ -198,7 +258,7 @@ def _text(path: Path) -> str:
 
 def _kept(text: str, kind: str) -> Path:
     """Writes a text into a file that is named by the digest of the text, and returns the file."""
-    return files.keep(text.encode(), kind, ".txt", "placement.path")
+    return copies.keep(text.encode(), kind, ".txt", "placement.path")
 
 
 def predict(
@@ -220,46 +280,80 @@ def predict(
         Stopped: Ctrl-C was pressed.
     """
     running = running or Running()
+    made = [document(point, setup, changes or {}, running) for point in points]
+    times = simulated([(own, point.quantity) for own, point in zip(made, points, strict=True)], setup.folder, running)
+    return [
+        Predicted(
+            point,
+            None if isinstance(time, str) else time + skew_of(merged(setup.of(point), changes or {})),
+            time if isinstance(time, str) else "",
+            bool((call := call_of(point)) and call.guessed),
+        )
+        for point, time in zip(points, times, strict=True)
+    ]
+
+
+def experiment_of(document: Mapping[str, Any], folder: Path) -> _core.Experiment:
+    """Returns the experiment of a document whose relative paths start from `folder`.
+
+    Raises:
+        ExperimentError: The document is not valid.
+    """
+    return experiments.from_text(experiments.to_toml(document), "experiment", folder, [])
+
+
+def simulated(made: Sequence[tuple[Mapping[str, Any] | str, str]], folder: Path, running: Running) -> list[float | str]:
+    """Simulates experiments. Equal ones are simulated once.
+
+    Args:
+        made: Each experiment with the name of the simulated quantity. A text is the reason why there is no experiment.
+        folder: Folder from which relative paths in the experiments start.
+        running: Options of the simulations.
+
+    Returns:
+        The time of each experiment in nanoseconds, or the reason why it was not simulated.
+
+    Raises:
+        Stopped: Ctrl-C was pressed.
+    """
     kept = running.kept
     jobs: dict[str, sweeps.Job] = {}
     quantities: list[str] = []
-    names: list[str] = []
-    reasons: dict[int, str] = {}
-    for number, point in enumerate(points):
-        made = document(point, setup, running.hosts.get((point.run, point.ranks)), changes or {})
-        name = made if isinstance(made, str) else Kept.name(f"{point.quantity} {json.dumps(made, sort_keys=True)}")
-        names.append(name)
-        if isinstance(made, str):
-            reasons[number] = made
-        elif name not in jobs and name not in kept.times:
-            try:
-                jobs[name] = _Alone(built(None, None, **made), len(jobs))
-                quantities.append(point.quantity)
-            except ExperimentError as error:
-                reasons[number] = str(error.message)
-    order = [*jobs]
-
     refused: dict[str, str] = {}
+    names = []
+    files = Inputs(folder.absolute())
+    for own, quantity in made:
+        name = own if isinstance(own, str) else Kept.name(f"{quantity} {_content(own, files)}")
+        names.append(name)
+        if isinstance(own, str):
+            refused[name] = own
+        elif name not in jobs and name not in kept.times and name not in refused:
+            try:
+                jobs[name] = _Alone(experiment_of(own, folder), len(jobs))
+                quantities.append(quantity)
+            except ExperimentError as error:
+                refused[name] = str(error.message)
+    order = [*jobs]
 
     def keep(outcome: Outcome) -> None:
         if REFUSED in outcome.point:
             refused[order[outcome.index]] = outcome.point[REFUSED]
         else:
-            kept.add(order[outcome.index], float(outcome.point["benchmark_rows"][0][quantities[outcome.index]]))
+            measured = outcome.point["jobs"][0] if "jobs" in outcome.point else outcome.point
+            kept.add(order[outcome.index], float(measured["benchmark_rows"][0][quantities[outcome.index]]))
 
     sweeps.run_jobs([*jobs.values()], running.effort, running.watcher, keep)
-    return [
-        Predicted(
-            point,
-            kept.times[name] + _skew(merged(setup.of(point), changes or {})) if name in kept.times else None,
-            reasons.get(number) or refused.get(name, ""),
-            bool((call := call_of(point)) and call.guessed),
-        )
-        for number, (point, name) in enumerate(zip(points, names, strict=True))
-    ]
+    return [kept.times[name] if name in kept.times else refused.get(name, "") for name in names]
 
 
-def _skew(whole: Mapping[str, Any]) -> float:
+def _content(document: Mapping[str, Any], files: Inputs) -> str:
+    """Returns a text that identifies an experiment, with hashes instead of the paths of files."""
+    if "include" in document:
+        document = tomllib.loads(experiment_of(document, files.base).resolved_point(0))
+    return json.dumps(files.stamped(dict(document)), sort_keys=True)
+
+
+def skew_of(whole: Mapping[str, Any]) -> float:
     """Returns the time between the first and the last rank that leaves a barrier, in nanoseconds.
 
     Simulated ranks leave a barrier nearly together. On a machine, the time of the slowest rank includes its wait for

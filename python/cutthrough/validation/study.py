@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.runs.sweeps import Effort
+from cutthrough.validation.causes import with_parts
 from cutthrough.validation.fitting import Constants, fit
 from cutthrough.validation.reading import OPERATIONS, rows_of
 from cutthrough.validation.setups import call_of, known, setup_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cutthrough.runs.sweeps import Watcher
+    from cutthrough.validation.background import Background
     from cutthrough.validation.measured import Measured
     from cutthrough.validation.setups import Setup
 
@@ -41,6 +43,8 @@ class Request:
         fit: A share of the points such as `5%`, or a CSV with the keys of points. None: nothing is fitted.
         effort: The share of the computer to use.
         kept: File that stores the times of finished simulations. None: nothing is stored.
+        causes: Whether further simulations separate the parts of each time.
+        background: Other jobs on the network. None: each measured operation is alone.
     """
 
     machine: str | None
@@ -49,6 +53,8 @@ class Request:
     fit: str | None = None
     effort: Effort = field(default_factory=Effort)
     kept: Path | None = None
+    causes: bool = False
+    background: Background | None = None
 
 
 def chosen_column(points: Sequence[Measured], named: str | None) -> str:
@@ -109,10 +115,11 @@ def study(
     for (name, variant), places in sorted(groups.items(), key=lambda each: (each[0][0], len(each[0][1]), each[0][1])):
         setup, own = setups[name], [points[place] for place in places]
         hosts = {(point.run, point.ranks): path for point in own if (path := _hosts(request.hosts, name, point))}
-        if tell is not None and request.hosts is not None:
+        if tell is not None and (request.hosts is not None or any(point.hosts for point in points)):
             for run in sorted({point.run for point in own if (point.run, point.ranks) not in hosts}):
-                tell(f"note: {request.hosts} has no hosts of run `{run}` of {name}, which is on the first nodes")
-        quiet = Running(hosts, request.effort, None, kept)
+                where = "there are" if request.hosts is None else f"{request.hosts} has"
+                tell(f"note: {where} no hosts of run `{run}` of {name}, which is on the first nodes")
+        quiet = Running(hosts, request.effort, None, kept, request.background)
         # A variant starts from the constants of the machine without it.
         begin = next((made for made in (fits.get((name, key)) for key in (variant, variant[:-1], ())) if made), {})
         changes: Mapping[str, Any] = begin
@@ -126,6 +133,8 @@ def study(
         rest = [place for place in places if points[place].key not in fitted]
         running = replace(quiet, watcher=watcher)
         ran = predict([points[place] for place in rest], setup, changes=changes, running=running)
+        if request.causes:
+            ran = with_parts(ran, setup, changes, running)
         found.update(zip(rest, ran, strict=True))
     return [found[place] for place in sorted(found)], constants
 
@@ -164,8 +173,10 @@ def _listed(path: Path) -> set[tuple[str, ...]]:
 
 
 def _hosts(given: Path | None, machine: str, point: Measured) -> Path | None:
-    """Returns the file with the hosts of a point. None: there is no such file."""
-    if given is None or not given.is_dir():
+    """Returns the file with the hosts of a point: the given one, or that of the table. None: there is no such file."""
+    if given is None:
+        return point.hosts
+    if not given.is_dir():
         return given
     names = (f"{machine}__{point.run}__alloc_{point.ranks}.csv", f"{machine}__{point.run}.csv")
     return next((given / name for name in names if (given / name).is_file()), None)

@@ -1,6 +1,7 @@
 //! Benchmarks of one collective operation of all ranks, for each size in turn: any operation with any algorithm, and
 //! IMB's Bcast, Allreduce, Alltoall, Allgather and Barrier.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -141,6 +142,11 @@ pub struct AnyOperationSpec {
     pub reduction_time: Time,
     /// Time of a rank for each byte that it copies in its memory to bring parts of a buffer into another order.
     pub copy_time: Time,
+    /// Selection table by which `auto` chooses algorithms: `open-mpi-4.1`, `mpich-4`, or a file of rules, relative to the
+    /// experiment file. Default: `mpich-4`.
+    #[schemars(extend("x-example" = "\"open-mpi-4.1\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<PathBuf>,
     /// NCCL: its tuning model chooses algorithm, protocol and channels. Default: MPI.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nccl: Option<NcclSpec>,
@@ -161,6 +167,7 @@ impl Default for AnyOperationSpec {
             window: None,
             reduction_time: Time(0),
             copy_time: Time(0),
+            selection: None,
             nccl: None,
         }
     }
@@ -271,6 +278,7 @@ pub(super) fn build_any(spec: &AnyOperationSpec, context: &ProgramContext<'_>) -
         window: spec.window,
         reduction_time: spec.reduction_time,
         copy_time: spec.copy_time,
+        selection: spec.selection.clone(),
         nccl: spec.nccl.clone(),
         ..CollectiveSpec::default()
     };

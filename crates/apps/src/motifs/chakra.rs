@@ -51,7 +51,12 @@ impl ChakraSpec {
                 read.at_key("groups")?
             }
         };
-        let options = Options { compute_scale: self.compute_scale, ops_per_second: self.ops_per_second, groups };
+        let options = Options {
+            compute_scale: self.compute_scale,
+            ops_per_second: self.ops_per_second,
+            groups,
+            ..Options::default()
+        };
         let traces = open(&base.join(&self.file), options).map_err(|error| match error {
             ChakraError::Range { key, value, allowed } => {
                 KeyError::new(key, format!("{value} is out of range: {allowed} are allowed"))

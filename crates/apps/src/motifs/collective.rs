@@ -72,8 +72,9 @@ pub struct CollectiveSpec {
     /// Time per byte that a rank copies in its memory to bring parts of a buffer into another order (`bruck`,
     /// `bine-permute`, `bine-datatype`, and `bine` of an alltoall).
     pub copy_time: Time,
-    /// Selection table: file of rules by which `auto` chooses algorithms, relative to the experiment file. Default: the
-    /// built-in table.
+    /// Selection table by which `auto` chooses algorithms: `open-mpi-4.1`, `mpich-4`, or a file of rules, relative to the
+    /// experiment file. Default: `mpich-4`.
+    #[schemars(extend("x-example" = "\"open-mpi-4.1\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<PathBuf>,
     /// NCCL: its tuning model chooses algorithm, protocol and channels. Default: MPI.
@@ -183,7 +184,7 @@ impl CollectiveSpec {
     pub(crate) fn call(&self, members: u32, context: &ProgramContext<'_>) -> Result<Collective, KeyError> {
         let base = context.base;
         let selection = match &self.selection {
-            Some(file) => Selection::read(&base.join(file)).at_key("selection")?,
+            Some(file) => Selection::given(base, file).at_key("selection")?,
             None => Selection::built_in(),
         };
         let own = Collective {

@@ -20,7 +20,9 @@ pub use allocation::parse_allocation;
 pub use importers::hwloc::NodeShape;
 pub use job::Job;
 pub use manager::RankPlace;
-pub use named::{HostLimits, HostTable, MACHINES, MachineEntry, NODES, NameError, NamedMachine, NamedNode};
+pub use named::{
+    HostLimits, HostTable, MACHINES, MachineEntry, NODES, NameError, NamedMachine, NamedNode, hosts_of_list,
+};
 pub use source::{MachineSource, build_topology};
 
 /// The properties of a machine that its source states besides the wires.

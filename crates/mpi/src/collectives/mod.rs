@@ -52,5 +52,6 @@ pub use member::{Member, Move, Phase, Shares, Way};
 pub use pairing::Pairing;
 pub use protocol::{Protocol, Transport};
 pub use selection::{Rule, Selection};
+pub use selection_file::selection_names;
 pub use stages::{stage, stages};
 pub use table::{Algorithm, Operation, algorithms, is_segmented, phases};

@@ -23,22 +23,33 @@ pub struct Rule {
 /// Ordered rules, the last matching one of which applies. Rules from a file are ordered by `min_ranks`, then
 /// `min_bytes`. Calls that match no rule use the choice of MPICH.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection(Cow<'static, [Rule]>);
+pub struct Selection {
+    rules: Cow<'static, [Rule]>,
+    /// Whether algorithms that do not serve a number of members are replaced as in Open MPI.
+    falls_back: bool,
+}
 
 impl Selection {
     /// Creates a selection without rules: the choice of MPICH.
     pub const fn built_in() -> Self {
-        Self(Cow::Borrowed(&[]))
+        Self { rules: Cow::Borrowed(&[]), falls_back: false }
     }
 
     /// Creates a selection of these rules.
     pub fn of(rules: Vec<Rule>) -> Self {
-        Self(Cow::Owned(rules))
+        Self { rules: Cow::Owned(rules), falls_back: false }
+    }
+
+    /// Replaces algorithms that do not serve a number of members as Open MPI does: in an allgather, neighbour exchange
+    /// among an odd number of members by a ring, and recursive doubling by Bruck's algorithm unless the number of members
+    /// is a power of two.
+    pub fn with_fallbacks(self) -> Self {
+        Self { falls_back: true, ..self }
     }
 
     /// Returns the rules.
     pub fn rules(&self) -> &[Rule] {
-        &self.0
+        &self.rules
     }
 
     /// Returns the algorithm and the segment size in bytes for an operation in a group of `ranks` members. `bytes` is
@@ -46,10 +57,20 @@ impl Selection {
     /// else the choice of MPICH.
     pub fn choose(&self, operation: Operation, ranks: u32, (bytes, element): (u64, u32)) -> (Algorithm, u64) {
         let fits = |rule: &&Rule| rule.operation == operation && rule.min_ranks <= ranks && rule.min_bytes <= bytes;
-        match self.0.iter().rev().find(fits) {
+        match self.rules.iter().rev().find(fits) {
+            Some(rule) if self.falls_back => (served(operation, rule.algorithm, ranks), rule.segment),
             Some(rule) => (rule.algorithm, rule.segment),
             None => (mpich(operation, ranks, bytes, bytes / u64::from(element.max(1))), 0),
         }
+    }
+}
+
+/// Returns the algorithm that Open MPI executes if another one does not serve the number of members.
+fn served(operation: Operation, algorithm: Algorithm, ranks: u32) -> Algorithm {
+    match (operation, algorithm) {
+        (Operation::Allgather, Algorithm::NeighborExchange) if ranks % 2 == 1 => Algorithm::Ring,
+        (Operation::Allgather, Algorithm::RecursiveDoubling) if !ranks.is_power_of_two() => Algorithm::Bruck,
+        _ => algorithm,
     }
 }
 

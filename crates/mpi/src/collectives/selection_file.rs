@@ -1,13 +1,41 @@
 //! Reader of files of rules that choose algorithms.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 
 use super::selection::{Rule, Selection};
 use super::table::{Algorithm, Operation, algorithms, is_segmented};
 use formats::rows::{columns_of, heading, rows, words};
 
+/// Names of the selection tables of MPI libraries, and their rules as text.
+const TABLES: [(&str, &str); 2] =
+    [("mpich-4", ""), ("open-mpi-4.1", include_str!("selection_tables/open-mpi-4.1.csv"))];
+
+/// Returns the names of the selection tables of MPI libraries.
+pub fn selection_names() -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().map(|(name, _)| name)
+}
+
 impl Selection {
+    /// Returns the table of an MPI library, or reads the rules of a file relative to `base`. A file with the name of a
+    /// table takes precedence.
+    ///
+    /// # Errors
+    /// A message about the file, as [`Selection::read`], that names the tables if there is no such file.
+    pub fn given(base: &Path, name: &Path) -> Result<Self, String> {
+        let file = base.join(name);
+        let table = TABLES.into_iter().find(|&(own, _)| name.as_os_str() == own).filter(|_| !file.is_file());
+        match table {
+            Some((_, "")) => Ok(Self::built_in()),
+            Some((name, rules)) => rules_of(rules.as_bytes(), &name).map(|rules| Self::of(rules).with_fallbacks()),
+            None => Self::read(&file).map_err(|error| {
+                let names: Vec<_> = selection_names().map(|name| format!("`{name}`")).collect();
+                if file.exists() { error } else { format!("{error}; tables of libraries are {}", names.join(", ")) }
+            }),
+        }
+    }
+
     /// Reads the rules of a file: a table `operation, min_ranks, min_bytes, algorithm`, with an optional column
     /// `segment`.
     ///
@@ -22,10 +50,15 @@ impl Selection {
 fn read(path: &Path) -> Result<Vec<Rule>, String> {
     let name = path.display();
     let bytes = units::input::SELECTION.read(path).map_err(|error| format!("{name}: it {error}"))?;
-    let columns = Columns::of(&bytes).map_err(|(line, why)| format!("{name}:{line}: {why}"))?;
+    rules_of(&bytes, &name)
+}
+
+/// Returns the rules of a text, in the order in which they apply. `name` is its name for errors.
+fn rules_of(bytes: &[u8], name: &dyn Display) -> Result<Vec<Rule>, String> {
+    let columns = Columns::of(bytes).map_err(|(line, why)| format!("{name}:{line}: {why}"))?;
     let mut known: BTreeMap<(&str, u32, u64), u64> = BTreeMap::new();
     let mut rules = Vec::new();
-    for (line, row) in rows(&bytes) {
+    for (line, row) in rows(bytes) {
         let rule = rule(row, &columns).map_err(|why| format!("{name}:{line}: {why}"))?;
         if let Some(before) = known.insert((rule.operation.name(), rule.min_ranks, rule.min_bytes), line) {
             return Err(format!("{name}:{line}: a rule with the same limits is in line {before}"));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mapping::{MachineSource, NamedMachine, RankOrder};
+use mapping::{HostTable, MachineSource, NamedMachine, RankOrder};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -208,4 +208,17 @@ impl Machine {
     fn ranks_by_hops(&self, rank: u64, others: Vec<u64>) -> PyResult<Vec<u64>> {
         self.inner.ranks_by_hops(rank, &others).ok_or_else(|| self.no_rank())
     }
+}
+
+/// Returns the nodes of each host of a named machine.
+#[pyfunction]
+pub fn hosts_of_machine(name: &str) -> PyResult<Vec<(String, Vec<u32>)>> {
+    let table = HostTable::of_machine(name).map_err(|error| wrong_input(&error))?;
+    Ok(table.hosts().map(|(host, nodes)| (host.to_owned(), nodes.iter().map(|node| node.0).collect())).collect())
+}
+
+/// Returns the hosts of a list in lines and commas, also in the form of Slurm. `name` is the list's name for errors.
+#[pyfunction]
+pub fn hosts_of_list(text: &str, name: &str) -> PyResult<Vec<String>> {
+    ::mapping::hosts_of_list(text, name).map_err(|error| wrong_input(&error))
 }

@@ -5,7 +5,7 @@ mod machine;
 mod solve;
 
 pub use graph::TaskGraph;
-pub use machine::Machine;
+pub use machine::{Machine, hosts_of_list, hosts_of_machine};
 pub use solve::{MapProgress, default_budget, map_tasks, mapping_catalogue, measure_mapping};
 
 use pyo3::prelude::*;

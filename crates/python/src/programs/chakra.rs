@@ -1,11 +1,11 @@
 //! Reader of Chakra execution traces.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use traces::chakra::{Contents, Options, Traces, open as open_traces};
+pub use traces::chakra::Options;
+use traces::chakra::{Contents, Traces, open as open_traces};
 
 /// Contents of traces, and notes about them.
 pub struct Facts {
@@ -41,13 +41,7 @@ pub fn read_together(path: PathBuf) -> Vec<PathBuf> {
 }
 
 /// Reads the calls of the ranks from the files with a prefix, or beside a file.
-pub fn open(
-    path: &str,
-    compute_scale: f64,
-    ops_per_second: Option<f64>,
-    groups: BTreeMap<String, Vec<u32>>,
-) -> Result<(mpi::program::calls::Calls, Facts), String> {
-    let options = Options { compute_scale, ops_per_second, groups };
+pub fn open(path: &str, options: Options) -> Result<(mpi::program::calls::Calls, Facts), String> {
     let traces = open_traces(Path::new(path), options).map_err(|error| error.to_string())?;
     let Traces { calls, contents, notes } = traces;
     Ok((calls, Facts { contents, notes }))

@@ -8,7 +8,7 @@ mod table;
 mod trace;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mpi::program::calls::{Calls, NoSchedule, text};
@@ -106,18 +106,21 @@ impl Program {
         Ok(Self::from(Written::Trace(Arc::new(trace))))
     }
 
-    /// Reads Chakra execution traces, given their prefix or the file of a rank. `compute_scale` multiplies durations,
-    /// `ops_per_second` is the number of operations that a rank does in a second, and `groups` are the ranks of process
-    /// groups by name.
+    /// Reads Chakra execution traces, given their prefix or the file of a rank. `speeds` are the factor on durations and
+    /// the number of operations that a rank does in a second. `groups` are the ranks of process groups by name. `ranks`
+    /// is the number of ranks that the trace is scaled to, with the names of the groups that grow.
     #[staticmethod]
     fn of_chakra(
         py: Python<'_>,
         path: String,
-        compute_scale: f64,
-        ops_per_second: Option<f64>,
+        speeds: (f64, Option<f64>),
         groups: BTreeMap<String, Vec<u32>>,
+        ranks: Option<(u32, Vec<String>)>,
     ) -> PyResult<Self> {
-        let read = interruptible(py, move || chakra::open(&path, compute_scale, ops_per_second, groups))?;
+        let (compute_scale, ops_per_second) = speeds;
+        let (ranks, grow) = ranks.map_or((None, Vec::new()), |(count, grow)| (Some(count), grow));
+        let options = chakra::Options { compute_scale, ops_per_second, groups, ranks, grow };
+        let read = interruptible(py, move || chakra::open(&path, options))?;
         let (calls, facts) = read.map_err(|message| wrong(&message))?;
         Ok(Self { traces: Some(facts), ..Self::of(calls)? })
     }
@@ -249,4 +252,28 @@ pub fn picoseconds(text: &str) -> PyResult<u64> {
 #[pyfunction]
 pub fn bytes_of(text: &str) -> PyResult<u64> {
     text.parse::<units::Bytes>().map(|size| size.0).map_err(|error| wrong(&error.to_string()))
+}
+
+/// Returns the names of the selection tables of MPI libraries.
+#[pyfunction]
+pub fn selection_names() -> Vec<&'static str> {
+    mpi::collectives::selection_names().collect()
+}
+
+/// Returns the algorithm of each operation, and the size of its segments (0: none), that a selection table chooses for
+/// calls of `bytes` bytes in a group of `ranks` members, with elements of `element` bytes.
+#[pyfunction]
+pub fn chosen_algorithms(
+    selection: PathBuf,
+    ranks: u32,
+    bytes: u64,
+    element: u32,
+) -> PyResult<Vec<(&'static str, &'static str, u64)>> {
+    use mpi::collectives::{Operation, Selection};
+    let table = Selection::given(Path::new("."), &selection).map_err(|message| wrong(&message))?;
+    let of = |operation: Operation| {
+        let (algorithm, segment) = table.choose(operation, ranks, (bytes, element));
+        (operation.name(), algorithm.name(), segment)
+    };
+    Ok(Operation::ALL.into_iter().map(of).collect())
 }

@@ -66,6 +66,14 @@ pub enum ChakraError {
         /// Cause.
         error: CallError,
     },
+    /// Traces cannot be scaled.
+    #[error("the trace cannot be scaled to {ranks} ranks: {reason}")]
+    Scale {
+        /// Wanted number of ranks.
+        ranks: u32,
+        /// Cause.
+        reason: String,
+    },
     /// An option is out of range.
     #[error("`{key}` is {value}; {allowed} are allowed")]
     Range {

@@ -21,6 +21,7 @@ mod operations;
 mod options;
 mod order;
 mod pytorch;
+mod scale;
 pub mod schema;
 mod values;
 
@@ -37,6 +38,7 @@ use nodes::{File, Kind, Unit, Work};
 pub use notes::Contents;
 use notes::Tally;
 pub use options::{Options, read_groups};
+use scale::Scale;
 use units::counted;
 
 /// Traces of all ranks.
@@ -65,30 +67,76 @@ pub fn open(path: &Path, mut options: Options) -> Result<Traces, ChakraError> {
     read(&files, &options)
 }
 
-/// Reads traces from files in order of ranks, from rank 0.
+/// Reads traces from files in order of ranks, from rank 0, and scales them to the ranks of the options.
 ///
 /// # Errors
-/// A file that cannot be read, and a node that cannot be carried out.
+/// A file that cannot be read, a node that cannot be carried out, and a number of ranks that the process groups do not
+/// allow.
 pub fn read(files: &[PathBuf], options: &Options) -> Result<Traces, ChakraError> {
-    let mut calls = CallsBuilder::new(files.len() as u32);
-    let mut groups = Groups::default();
-    for (name, ranks) in &options.groups {
-        groups.number(&mut calls, name, ranks)?;
-    }
     let mut tally = Tally::default();
-    for (rank, path) in (0..).zip(files) {
+    let Some(wanted) = options.ranks else {
+        let scale = Scale::identity(files.len() as u32);
+        let mut conversion = Conversion::new(&scale, options)?;
+        for (rank, path) in (0..).zip(files) {
+            let file = File::read(path, options)?;
+            check_ranks(&file, path, files.len(), &mut tally)?;
+            conversion.add(rank, &file, &order::of(&file)?, &mut tally)?;
+        }
+        return Ok(conversion.finish(tally));
+    };
+    let mut held = Vec::new();
+    for path in files {
         let file = File::read(path, options)?;
         check_ranks(&file, path, files.len(), &mut tally)?;
-        tally.add(&file.tally);
-        let order = order::of(&file)?;
-        let requests = vec![None; file.nodes.len()];
-        let units = units_of(&file);
-        let ranks = files.len() as u32;
-        let calls = &mut calls;
-        Rank { calls, rank, ranks, groups: &mut groups, options, file: &file, requests, units, made: 0 }
-            .call_all(&order)?;
+        held.push(file);
     }
-    Ok(Traces { calls: calls.build(), contents: tally.contents, notes: tally.notes() })
+    let orders = held.iter().map(order::of).collect::<Result<Vec<_>, _>>()?;
+    let scale = Scale::of(&held, options, wanted)?;
+    let mut conversion = Conversion::new(&scale, options)?;
+    for rank in 0..scale.ranks() {
+        let source = scale.source(rank) as usize;
+        conversion.add(rank, &held[source], &orders[source], &mut tally)?;
+    }
+    Ok(conversion.finish(tally))
+}
+
+/// Conversion of the files of all ranks to calls.
+struct Conversion<'a> {
+    calls: CallsBuilder,
+    groups: Groups,
+    scale: &'a Scale,
+    options: &'a Options,
+}
+
+impl<'a> Conversion<'a> {
+    /// Creates a conversion with the communicators of the options' groups.
+    fn new(scale: &'a Scale, options: &'a Options) -> Result<Self, ChakraError> {
+        let mut calls = CallsBuilder::new(scale.ranks());
+        let mut groups = Groups::default();
+        for (name, ranks) in &options.groups {
+            let wrong = |reason: String| ChakraError::Scale { ranks: scale.ranks(), reason };
+            for ranks in scale.groups(name, ranks).map_err(wrong)? {
+                groups.number(&mut calls, name, &ranks)?;
+            }
+        }
+        Ok(Self { calls, groups, scale, options })
+    }
+
+    /// Adds the calls of a rank, which acts as the file.
+    fn add(&mut self, rank: u32, file: &File, order: &[u32], tally: &mut Tally) -> Result<(), ChakraError> {
+        tally.add(&file.tally);
+        let requests = vec![None; file.nodes.len()];
+        let (units, sharded) = (units_of(file), shards_of(file));
+        let Self { calls, groups, scale, options } = self;
+        let changed = Changed::default();
+        let rank = Rank { calls, rank, groups, scale, options, file, requests, units, sharded, changed, made: 0 };
+        tally.change(rank.call_all(order)?);
+        Ok(())
+    }
+
+    fn finish(self, tally: Tally) -> Traces {
+        Traces { calls: self.calls.build(), contents: tally.contents, notes: tally.notes() }
+    }
 }
 
 /// Refuses traces whose stated number of ranks differs from the number of files. For a single file, this is only noted.
@@ -127,6 +175,26 @@ fn units_of(file: &File) -> BTreeMap<Unit, u32> {
     used.into_iter().zip(1..).chain([(Unit::Processor, 0)]).collect()
 }
 
+/// Returns the group and the size of each buffer that a reduce-scatter of the file divides. An allgather in the group
+/// whose parts have this size together collects the shards of such a buffer.
+fn shards_of(file: &File) -> BTreeSet<(Option<&str>, u64)> {
+    let works = file.nodes.iter().filter_map(|node| match &node.kind {
+        Kind::Operates(Operation::ReduceScatter, work) => Some(work),
+        _ => None,
+    });
+    works.map(|work| (work.group.as_deref(), work.bytes)).collect()
+}
+
+/// Changes of the content of a rank's file by scaling.
+#[derive(Clone, Copy, Debug, Default)]
+struct Changed {
+    /// Bytes of the operations in scaled groups, in the file and after scaling.
+    before: u64,
+    after: u64,
+    /// Allgathers in groups that change their size, whose members keep their bytes.
+    kept: u64,
+}
+
 /// Numbers of communicators, by name and ranks of the process group.
 #[derive(Debug, Default)]
 struct Groups(BTreeMap<(String, Vec<u32>), u32>);
@@ -149,21 +217,25 @@ impl Groups {
 struct Rank<'a> {
     calls: &'a mut CallsBuilder,
     rank: u32,
-    ranks: u32,
     groups: &'a mut Groups,
+    scale: &'a Scale,
     options: &'a Options,
     file: &'a File,
     /// Request that ends together with each node. `None` if the node ends at the start.
     requests: Vec<Option<Request>>,
     units: BTreeMap<Unit, u32>,
+    /// Groups and sizes of buffers whose shards the members hold.
+    sharded: BTreeSet<(Option<&'a str>, u64)>,
+    changed: Changed,
     /// Requests made so far.
     made: Request,
 }
 
 impl Rank<'_> {
-    fn call_all(mut self, order: &[u32]) -> Result<(), ChakraError> {
+    fn call_all(mut self, order: &[u32]) -> Result<Changed, ChakraError> {
         order.iter().try_for_each(|&place| self.call(place))?;
-        self.push(order.last().copied().unwrap_or(0), ScriptCall::WaitAll)
+        self.push(order.last().copied().unwrap_or(0), ScriptCall::WaitAll)?;
+        Ok(self.changed)
     }
 
     /// Makes the calls of a node.
@@ -180,11 +252,13 @@ impl Rank<'_> {
                 ScriptCall::StartCalc { time: *time, unit: self.units.get(unit).copied().unwrap_or(0) }
             }
             Kind::Sends(work) => {
-                let &Work { peer, tag, bytes, .. } = work;
+                let &Work { tag, bytes, .. } = work;
+                let peer = self.peer(place, work.peer)?;
                 ScriptCall::Do(Action::Send { to: peer, bytes, tag, context: Context::WORLD })
             }
             Kind::Receives(work) => {
-                let &Work { peer, tag, bytes, .. } = work;
+                let &Work { tag, bytes, .. } = work;
+                let peer = self.peer(place, work.peer)?;
                 ScriptCall::Do(Action::Recv { from: Some(peer), bytes, tag: Some(tag), context: Context::WORLD })
             }
             Kind::Operates(operation, work) => ScriptCall::StartCollective(self.collective(place, *operation, work)?),
@@ -196,42 +270,78 @@ impl Rank<'_> {
         Ok(())
     }
 
-    fn collective(&mut self, place: u32, operation: Operation, work: &Work) -> Result<Collective, ChakraError> {
-        let (communicator, members) = match &work.group {
-            Some(name) => self.group(place, name)?,
-            None => (0, u64::from(self.ranks)),
-        };
-        let bytes = match operation {
-            Operation::Alltoall | Operation::Scatter => work.bytes.div_ceil(members.max(1)),
-            Operation::Barrier => 0,
-            _ => work.bytes,
-        };
-        Ok(Collective { communicator, root: work.peer, ..Collective::new(operation, Algorithm::Auto, bytes) })
+    fn peer(&self, place: u32, peer: u32) -> Result<u32, ChakraError> {
+        self.scale.peer(self.rank, peer).map_err(|reason| self.wrong(place, reason))
     }
 
-    /// Returns the communicator and the size of a process group. As in PyTorch and ASTRA-sim, a group "0" without a
-    /// description is that of all ranks.
-    fn group(&mut self, place: u32, name: &str) -> Result<(u32, u64), ChakraError> {
-        let all = (0, u64::from(self.ranks));
-        let ranks = match (self.options.groups.get(name), self.file.groups.get(name)) {
-            (Some(ranks), _) => ranks.clone(),
-            (None, Some(Described::Ranks(ranks))) if self.ranks > 1 => ranks.clone(),
-            // A single trace, which has been noted.
-            (None, Some(_)) => return Ok(all),
-            (None, None) if name.is_empty() || name == "0" => return Ok(all),
-            (None, None) => {
-                let known: BTreeSet<&String> = self.options.groups.keys().chain(self.file.groups.keys()).collect();
-                let known: Vec<String> = known.into_iter().take(8).map(|name| format!("`{name}`")).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                let reason = format!(
-                    "there is no process group `{name}`: PREFIX.groups.json, or a node of the trace, has to say which \
-                     ranks it has (known: {known})"
-                );
-                return Err(self.wrong(place, reason));
-            }
+    fn collective(&mut self, place: u32, operation: Operation, work: &Work) -> Result<Collective, ChakraError> {
+        let (communicator, (before, members)) = match &work.group {
+            Some(name) => self.group(place, name)?,
+            None => (0, self.all()),
         };
-        let number = self.groups.number(self.calls, name, &ranks)?;
-        Ok((number, ranks.len() as u64))
+        let is_sharded = self.sharded.contains(&(work.group.as_deref(), work.bytes.saturating_mul(before)));
+        let scaled = self.scale.bytes(operation, work.bytes, (before, members), is_sharded);
+        let bytes = scaled.map_err(|reason| self.wrong(place, reason))?;
+        if before != members {
+            self.changed.before = self.changed.before.saturating_add(work.bytes);
+            self.changed.after = self.changed.after.saturating_add(bytes);
+            self.changed.kept += u64::from(operation == Operation::Allgather && !is_sharded);
+        }
+        let bytes = match operation {
+            Operation::Alltoall | Operation::Scatter => bytes.div_ceil(members.max(1)),
+            Operation::Barrier => 0,
+            _ => bytes,
+        };
+        let root = self.root(place, work)?;
+        Ok(Collective { communicator, root, ..Collective::new(operation, Algorithm::Auto, bytes) })
+    }
+
+    /// Returns the root of an operation among the members of its group.
+    fn root(&self, place: u32, work: &Work) -> Result<u32, ChakraError> {
+        if self.scale.is_identity() {
+            return Ok(work.peer);
+        }
+        let all: Vec<u32> = (0..self.scale.before()).collect();
+        let own = work.group.as_deref().and_then(|name| self.described(name)).unwrap_or(&all);
+        let name = work.group.as_deref().unwrap_or(scale::ALL);
+        let after = self.scale.group(self.rank, name, own).map_err(|reason| self.wrong(place, reason))?;
+        self.scale.root(work.peer, own, &after.ranks).map_err(|reason| self.wrong(place, reason))
+    }
+
+    /// Returns the ranks of a group in the trace, if they are described.
+    fn described(&self, name: &str) -> Option<&Vec<u32>> {
+        match (self.options.groups.get(name), self.file.groups.get(name)) {
+            (Some(ranks), _) => Some(ranks),
+            (None, Some(Described::Ranks(ranks))) if self.scale.before() > 1 => Some(ranks),
+            _ => None,
+        }
+    }
+
+    /// Returns the numbers of all ranks in the trace and after scaling.
+    fn all(&self) -> (u64, u64) {
+        (self.scale.before().into(), self.scale.ranks().into())
+    }
+
+    /// Returns the communicator of a process group, and its sizes in the trace and after scaling. As in PyTorch and
+    /// ASTRA-sim, a group "0" without a description is that of all ranks.
+    fn group(&mut self, place: u32, name: &str) -> Result<(u32, (u64, u64)), ChakraError> {
+        let Some(ranks) = self.described(name) else {
+            // A single trace with a described group has been noted.
+            if self.file.groups.contains_key(name) || name.is_empty() || name == scale::ALL {
+                return Ok((0, self.all()));
+            }
+            let known: BTreeSet<&String> = self.options.groups.keys().chain(self.file.groups.keys()).collect();
+            let known: Vec<String> = known.into_iter().take(8).map(|name| format!("`{name}`")).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let reason = format!(
+                "there is no process group `{name}`: PREFIX.groups.json, or a node of the trace, has to say which ranks \
+                 it has (known: {known})"
+            );
+            return Err(self.wrong(place, reason));
+        };
+        let members = self.scale.group(self.rank, name, ranks).map_err(|reason| self.wrong(place, reason))?;
+        let number = self.groups.number(self.calls, name, &members.ranks)?;
+        Ok((number, (members.before, members.ranks.len() as u64)))
     }
 
     fn push(&mut self, place: u32, step: ScriptCall) -> Result<(), ChakraError> {

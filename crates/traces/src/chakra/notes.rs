@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Notes, counted, shortened};
 
+use super::Changed;
 use super::pytorch::OTHER;
 use super::schema::Node;
 use super::values::READ;
@@ -54,6 +55,8 @@ pub(super) struct Tally {
     pub attributes: BTreeMap<String, u64>,
     /// Keys of files in JSON that are not read.
     pub keys: BTreeSet<String>,
+    /// Allgathers whose group is scaled, and whose members keep their bytes.
+    pub kept: u64,
     /// Further notes.
     pub more: Vec<String>,
 }
@@ -93,6 +96,13 @@ impl Tally {
         self.more.extend(other.more.iter().cloned());
     }
 
+    /// Adds the changes of a rank's content by scaling.
+    pub fn change(&mut self, changed: Changed) {
+        let bytes = &mut self.contents.collective_bytes;
+        *bytes = bytes.saturating_sub(changed.before).saturating_add(changed.after);
+        self.kept += changed.kept;
+    }
+
     /// Returns sentences about all counts.
     pub fn notes(&self) -> Vec<String> {
         const DEPENDENCIES: [&str; 2] = ["control dependency", "control dependencies"];
@@ -114,6 +124,8 @@ impl Tally {
         let rest = "of PyTorch's trace of the host, which has no durations: each takes no time, and collective operations \
                     follow one another";
         held.count(self.host, ["node", "nodes"], is, rest);
+        let rest = "scaled groups, and no reduce-scatter of the same buffer: each member keeps its bytes";
+        held.count(self.kept, ["allgather", "allgathers"], has, rest);
         let mut notes = held.sentences().to_vec();
         if !self.others.is_empty() {
             let all: Vec<String> = self.others.iter().map(|(name, count)| format!("{count} `{name}`")).collect();

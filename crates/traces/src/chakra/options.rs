@@ -5,6 +5,8 @@ use std::path::Path;
 
 use formats::json::Unique;
 
+use mpi::program::calls::MOST_RANKS;
+
 use super::error::ChakraError;
 
 /// Options for converting nodes to calls.
@@ -16,11 +18,15 @@ pub struct Options {
     pub ops_per_second: Option<f64>,
     /// Ranks of process groups by name (`pg_name`). They take precedence over groups described in the trace.
     pub groups: BTreeMap<String, Vec<u32>>,
+    /// Number of ranks that the trace is scaled to. `None` keeps its ranks.
+    pub ranks: Option<u32>,
+    /// Names, or beginnings of names, of the process groups that grow with the ranks. Empty: those of data parallelism.
+    pub grow: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { compute_scale: 1.0, ops_per_second: None, groups: BTreeMap::new() }
+        Self { compute_scale: 1.0, ops_per_second: None, groups: BTreeMap::new(), ranks: None, grow: Vec::new() }
     }
 }
 
@@ -33,6 +39,13 @@ impl Options {
         if !(0.0..=1e6).contains(&self.compute_scale) {
             let value = self.compute_scale.to_string();
             return Err(ChakraError::Range { key: "compute_scale", value, allowed: "0 to 1000000" });
+        }
+        if let Some(ranks) = self.ranks.filter(|ranks| !(1..=MOST_RANKS).contains(ranks)) {
+            return Err(ChakraError::Range { key: "ranks", value: ranks.to_string(), allowed: "1 to 16777216" });
+        }
+        if self.ranks.is_none() && !self.grow.is_empty() {
+            let value = self.grow.join(",");
+            return Err(ChakraError::Range { key: "grow", value, allowed: "names of groups, together with `ranks`," });
         }
         match self.ops_per_second.filter(|rate| !(1.0..=1e21).contains(rate)) {
             Some(rate) => {

@@ -134,7 +134,7 @@ impl Plan {
         let ranks = node_of.len() as u32;
         let (tensor, data, stages) = sizes(spec, ranks)?;
         let selection = match &spec.selection {
-            Some(file) => Selection::read(&base.join(file)).at_key("selection")?,
+            Some(file) => Selection::given(base, file).at_key("selection")?,
             None => Selection::built_in(),
         };
         let groups = |size, stride, number| {

@@ -67,8 +67,9 @@ pub struct TrainingSpec {
     /// Time per byte that a rank copies in its memory to bring parts of a buffer into another order (`bruck`,
     /// `bine-permute`, `bine-datatype`, and `bine` of an alltoall).
     pub copy_time: Time,
-    /// Selection table: file of rules by which `auto` chooses algorithms, relative to the experiment file. Default: the
-    /// built-in table.
+    /// Selection table by which `auto` chooses algorithms: `open-mpi-4.1`, `mpich-4`, or a file of rules, relative to the
+    /// experiment file. Default: `mpich-4`.
+    #[schemars(extend("x-example" = "\"open-mpi-4.1\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<PathBuf>,
     /// Number of consecutive steps.

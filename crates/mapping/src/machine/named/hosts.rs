@@ -75,6 +75,27 @@ pub struct HostLimits {
     pub most: u64,
 }
 
+/// Returns the lines of a list of hosts that have hosts, with their numbers, and without comments.
+fn hostlist_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    (1..).zip(text.lines().map(|line| line.split('#').next().unwrap_or("").trim())).filter(|(_, line)| !line.is_empty())
+}
+
+/// Returns the hosts of a list in lines and commas, in order. `name` is the list's name for errors.
+///
+/// # Errors
+/// If a line is not a list of hosts, or has too many.
+pub fn hosts_of_list(text: &str, name: &str) -> Result<Vec<String>, LocatedError> {
+    let mut hosts = Vec::new();
+    for (number, line) in hostlist_lines(text) {
+        let at = |error: LocatedError| LocatedError { line: Some(number), ..error }.in_file(name);
+        hosts.extend(hostlist::expand(line).map_err(at)?);
+        if hosts.len() > hostlist::MAX_HOSTS {
+            return Err(at(LocatedError::new("there are more than 1,048,576 hosts")));
+        }
+    }
+    Ok(hosts)
+}
+
 /// Nodes of each host.
 #[derive(Clone, Debug)]
 pub struct HostTable {
@@ -96,6 +117,11 @@ impl HostTable {
             return Err(LocatedError::key("switches", message));
         }
         Ok(Self { nodes: rules.into_iter().flatten().collect(), source: format!("`{name}`") })
+    }
+
+    /// Returns the names of all hosts in alphabetical order, and the nodes of each host.
+    pub fn hosts(&self) -> impl Iterator<Item = (&str, &[NodeId])> {
+        self.nodes.iter().map(|(name, nodes)| (name.as_str(), nodes.as_slice()))
     }
 
     /// Reads the hosts of a file. `name` is the file's name for errors.
@@ -130,20 +156,15 @@ impl HostTable {
     /// A host that is not known, or whose nodes are not below `nodes`, with its line; and more than `most` tasks.
     pub fn place(&self, text: &str, name: &str, limits: &HostLimits) -> Result<Vec<u32>, LocatedError> {
         let HostLimits { per_host, nodes, most } = *limits;
-        let too_many = || LocatedError::new(format!("there would be more than {most} processes")).in_file(name);
         let mut hosts = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
-            let line = line.split('#').next().unwrap_or("").trim();
-            if line.is_empty() {
-                continue;
-            }
+        for (number, line) in hostlist_lines(text) {
             let at = |error: LocatedError| LocatedError { line: Some(number), ..error }.in_file(name);
             for host in hostlist::expand(line).map_err(at)? {
                 hosts.push(self.find(&host, nodes).map_err(at)?);
             }
             // A long list of repeated ranges would take any amount of memory before its end.
             if hosts.len() as u64 * u64::from(per_host) > most {
-                return Err(too_many());
+                return Err(LocatedError::new(format!("there would be more than {most} processes")).in_file(name));
             }
         }
         if hosts.is_empty() {

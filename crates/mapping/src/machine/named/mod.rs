@@ -24,7 +24,7 @@ use units::{Bandwidth, Time};
 
 use super::PresetLink;
 use hosts::HostRule;
-pub use hosts::{HostLimits, HostTable};
+pub use hosts::{HostLimits, HostTable, hosts_of_list};
 pub use nodes::{NODES, NamedNode};
 use parameters::{Parameters, Values};
 
