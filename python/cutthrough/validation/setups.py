@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import nearest, refuse
+from cutthrough.validation.reading import ELEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cutthrough.validation.measured import Measured
 
-__all__ = ["Call", "Setup", "Variant", "call_of", "known", "merged", "packet_of", "setup_of"]
+__all__ = ["Call", "Setup", "Variant", "call_of", "known", "merged", "packet_of", "setup_of", "without"]
 
 #: Size of a packet on the machines, and of the largest simulated packet, in bytes.
 PACKET, LARGEST_PACKET = 4096, 1 << 18
@@ -31,7 +32,7 @@ class Variant:
     """Variant of a machine: constants that apply to a part of its points.
 
     Attributes:
-        match: Regular expression for the text `library algorithm` of a point.
+        match: Regular expression for the text `operation library algorithm` of a point.
         least: Smallest message of the variant, in bytes.
         sections: Sections that replace those of the machine.
     """
@@ -42,7 +43,8 @@ class Variant:
 
     def fits(self, point: Measured) -> bool:
         """Returns whether the variant applies to a point."""
-        return point.bytes >= self.least and re.search(self.match, f"{point.library} {point.algorithm}") is not None
+        text = f"{point.operation} {point.library} {point.algorithm}"
+        return point.bytes >= self.least and re.search(self.match, text) is not None
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,19 @@ def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def without(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns nested tables without the entries that `other` has."""
+    found = {}
+    for key, value in one.items():
+        own = other.get(key)
+        if isinstance(value, dict) and isinstance(own, dict):
+            value = without(value, own)
+        elif key in other:
+            continue
+        found[key] = value
+    return found
+
+
 def known() -> list[str]:
     """Returns the names of the machines that come with the package."""
     folder = resources.files("cutthrough.validation") / "setups"
@@ -151,6 +166,8 @@ def call_of(point: Measured) -> Call | None:
             continue
         found = re.fullmatch(rule["name"], point.algorithm)
         if found is None or point.bytes < rule.get("least", 0) or not re.search(rule.get("library", ""), point.library):
+            continue
+        if rule.get("few", False) and point.bytes >= ELEMENT * point.ranks:
             continue
         held = {key: own for key, own in found.groupdict().items() if own is not None}
         keys = dict(rule.get("keys", {}))

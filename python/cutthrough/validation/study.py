@@ -11,7 +11,7 @@ from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.runs.sweeps import Effort
 from cutthrough.validation.fitting import Constants, fit
 from cutthrough.validation.reading import OPERATIONS, rows_of
-from cutthrough.validation.setups import call_of, known, setup_of
+from cutthrough.validation.setups import call_of, known, setup_of, without
 from cutthrough.validation.simulating import Kept, Predicted, Running, predict
 
 if TYPE_CHECKING:
@@ -113,8 +113,10 @@ def study(
             for run in sorted({point.run for point in own if (point.run, point.ranks) not in hosts}):
                 tell(f"note: {request.hosts} has no hosts of run `{run}` of {name}, which is on the first nodes")
         quiet = Running(hosts, request.effort, None, kept)
-        # A variant starts from the constants of the machine without it.
+        # A variant starts from the constants of the machine without it, except for those that it sets.
         begin = next((made for made in (fits.get((name, key)) for key in (variant, variant[:-1], ())) if made), {})
+        for place in variant[-1:]:
+            begin = without(begin, setup.variants[place].sections)
         changes: Mapping[str, Any] = begin
         held = [point for point in own if point.key in fitted]
         if held:
