@@ -114,8 +114,9 @@ def study(
                 tell(f"note: {request.hosts} has no hosts of run `{run}` of {name}, which is on the first nodes")
         quiet = Running(hosts, request.effort, None, kept)
         # A variant starts from the constants of the machine without it, except for those that it sets.
-        begin = next((made for made in (fits.get((name, key)) for key in (variant, variant[:-1], ())) if made), {})
-        for place in variant[-1:]:
+        known_of = max((count for count in range(len(variant) + 1) if (name, variant[:count]) in fits), default=None)
+        begin = {} if known_of is None else fits[name, variant[:known_of]]
+        for place in variant[known_of or 0 :]:
             begin = without(begin, setup.variants[place].sections)
         changes: Mapping[str, Any] = begin
         held = [point for point in own if point.key in fitted]
