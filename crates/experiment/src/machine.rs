@@ -3,7 +3,7 @@
 //! Before an experiment is checked, the sections of its machine are written where the experiment has no value. Any
 //! value can therefore be overridden, and a resolved experiment shows all of them. A section of another kind replaces
 //! the machine's section, and a topology of another kind also its classes of channels, its routing and its routers,
-//! which fit its own topology. A network of the machine completes the experiment's network of its name. `[nic]` is left
+//! which fit its own topology. The delay model leaves out what it has not, such as the routing. A network of the machine completes the experiment's network of its name. `[nic]` is left
 //! out of experiments without ranks, which refuse its keys.
 
 use std::path::Path;
@@ -58,6 +58,9 @@ pub(crate) fn fill(root: &mut Table) -> Result<(), Fault> {
         } else {
             check_is_whole(text, &machine).map_err(wrong)?;
         }
+        if has_delay_model(root) {
+            leave_out_what_needs_packets(&mut sections);
+        }
         let networks = sections.remove("network");
         root.complete(sections, header);
         if let Some(networks) = networks {
@@ -101,6 +104,40 @@ fn leave_out_what_fits_the_topology(machine: &mut Table) {
     if let Some(link) = link.and_then(|entry| entry.node.as_table()) {
         link.entries.retain(|entry| !matches!(entry.node.value, Value::Table(_)));
     }
+}
+
+fn has_delay_model(root: &Table) -> bool {
+    let simulation = root.get("simulation").map(|entry| &entry.node.value);
+    matches!(simulation, Some(Value::Table(own)) if text_at(own, "model") == Some("delay"))
+}
+
+/// Leaves out routes, buffers, and all bandwidths but that of the links from nodes to routers.
+fn leave_out_what_needs_packets(machine: &mut Table) {
+    machine.entries.retain(|entry| !matches!(&*entry.key, "routing" | "in_switch"));
+    for Entry { key, node, .. } in &mut machine.entries {
+        let Some(table) = node.as_table() else { continue };
+        match &**key {
+            "router" => keep_delays(table),
+            "link" => {
+                let class = table.entries.iter_mut().find(|entry| entry.key == "injection");
+                let of_nodes = class.and_then(|class| class.node.as_table()?.remove("bandwidth"));
+                let bandwidth = of_nodes.or_else(|| table.remove("bandwidth"));
+                keep_delays(table);
+                table.entries.extend(bandwidth);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn keep_delays(table: &mut Table) {
+    table.entries.retain_mut(|entry| match entry.node.as_table() {
+        Some(class) => {
+            class.entries.retain(|own| own.key == "delay");
+            !class.entries.is_empty()
+        }
+        None => entry.key == "delay",
+    });
 }
 
 /// Checks that a machine is no part of a partition, which only mappings know.

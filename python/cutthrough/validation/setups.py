@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import nearest, refuse
+from cutthrough.validation.measured import ELEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cutthrough.validation.measured import Measured
 
-__all__ = ["Call", "Setup", "Variant", "call_of", "known", "merged", "packet_of", "setup_of"]
+__all__ = ["Call", "Setup", "Variant", "call_of", "known", "merged", "packet_of", "setup_of", "without"]
 
 #: Bytes of a packet on the machines, of the largest simulated packet, and of the largest that switches combine.
 PACKET, LARGEST_PACKET, LARGEST_COMBINED = 4096, 1 << 18, 1 << 16
@@ -105,6 +106,19 @@ def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def without(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns nested tables without the entries that `other` has."""
+    found = {}
+    for key, value in one.items():
+        own = other.get(key)
+        if isinstance(value, dict) and isinstance(own, dict):
+            value = without(value, own)
+        elif key in other:
+            continue
+        found[key] = value
+    return found
+
+
 def known() -> list[str]:
     """Returns the names of the machines that come with the package."""
     folder = resources.files("cutthrough.validation") / "setups"
@@ -163,6 +177,8 @@ def call_of(point: Measured) -> Call | None:
             continue
         found = re.fullmatch(rule["name"], point.algorithm)
         if found is None or point.bytes < rule.get("least", 0) or not re.search(rule.get("library", ""), point.library):
+            continue
+        if rule.get("few", False) and point.bytes >= ELEMENT * point.ranks:
             continue
         held = {key: own for key, own in found.groupdict().items() if own is not None}
         keys = dict(rule.get("keys", {}))

@@ -49,6 +49,10 @@ __all__ = [
 
 #: The workload of a point: one operation of each size behind a barrier, without warm-up.
 WORKLOAD = {"kind": "benchmark"}
+#: Operations with a root, in which most ranks do not wait for every other one.
+ROOTED = {"broadcast", "reduce", "gather", "scatter"}
+#: Largest number of nodes that are simulated packet by packet. Larger points take the delay model.
+MOST_NODES = 256
 #: Key of the error of a point that cannot be built.
 REFUSED = "refused"
 #: A line of finished simulations. Lines of another form are not used.
@@ -189,6 +193,8 @@ def document(
     if point.operation not in {"reduce", "allreduce", "reduce-scatter"}:
         benchmark.pop("reduction_time", None)
     workload: dict[str, Any] = {**WORKLOAD, "benchmark": benchmark}
+    if point.ranks > MOST_NODES * point.per_node:
+        whole = merged(whole, {"simulation": {"model": "delay"}})
     if not is_whole(whole):
         packet = packet_of(point.size, combines="in_switch" in whole)
         workload["packet_size"] = f"{packet} B"
@@ -285,7 +291,7 @@ def predict(
     return [
         Predicted(
             point,
-            None if isinstance(time, str) else time + skew_of(merged(setup.of(point), changes or {})),
+            None if isinstance(time, str) else time + skew_of(point, merged(setup.of(point), changes or {})),
             time if isinstance(time, str) else "",
             bool((call := call_of(point)) and call.guessed),
         )
@@ -353,12 +359,16 @@ def _content(document: Mapping[str, Any], files: Inputs) -> str:
     return json.dumps(files.stamped(dict(document)), sort_keys=True)
 
 
-def skew_of(whole: Mapping[str, Any]) -> float:
-    """Returns the time between the first and the last rank that leaves a barrier, in nanoseconds.
+def skew_of(point: Measured, whole: Mapping[str, Any]) -> float:
+    """Returns the time for which the first rank that leaves a barrier waits for the last one, in nanoseconds.
 
     Simulated ranks leave a barrier nearly together. On a machine, the time of the slowest rank includes its wait for
-    ranks that left the barrier later.
+    ranks that left the barrier later, if the operation makes each rank wait for every other one. In an operation with a
+    root, only the root waits or is waited for, and its exit is early or late by chance. Tenth percentiles do not contain
+    that wait.
     """
+    if point.operation in ROOTED:
+        return 0.0
     return float(_core.picoseconds(whole.get("skew", "0 ps"))) * 1e-3
 
 

@@ -12,7 +12,7 @@ from cutthrough.runs.sweeps import Effort
 from cutthrough.validation.causes import with_parts
 from cutthrough.validation.fitting import Constants, fit
 from cutthrough.validation.reading import OPERATIONS, rows_of
-from cutthrough.validation.setups import call_of, known, setup_of
+from cutthrough.validation.setups import call_of, known, setup_of, without
 from cutthrough.validation.simulating import Kept, Predicted, Running, predict
 
 if TYPE_CHECKING:
@@ -120,8 +120,11 @@ def study(
                 where = "there are" if request.hosts is None else f"{request.hosts} has"
                 tell(f"note: {where} no hosts of run `{run}` of {name}, which is on the first nodes")
         quiet = Running(hosts, request.effort, None, kept, request.background)
-        # A variant starts from the constants of the machine without it.
-        begin = next((made for made in (fits.get((name, key)) for key in (variant, variant[:-1], ())) if made), {})
+        # A variant starts from the constants of the machine without it, except for those that it sets.
+        known_of = max((count for count in range(len(variant) + 1) if (name, variant[:count]) in fits), default=None)
+        begin = {} if known_of is None else fits[name, variant[:known_of]]
+        for place in variant[known_of or 0 :]:
+            begin = without(begin, setup.variants[place].sections)
         changes: Mapping[str, Any] = begin
         held = [point for point in own if point.key in fitted]
         if held:

@@ -129,7 +129,8 @@ impl Phase for Unfold {
     }
 }
 
-/// Recursive doubling of a buffer: pairs exchange and combine all of it.
+/// Recursive doubling of a buffer: pairs exchange and combine all of it. A member sends all segments of a step at once, and
+/// combines each as it arrives.
 #[derive(Debug)]
 pub(super) struct Exchange(pub Pairing);
 
@@ -142,8 +143,9 @@ impl Phase for Exchange {
         let folded = Folded::new(at);
         let Some(own) = folded.own else { return };
         let peer = at.absolute(folded.first(self.0.partner(own, round, folded.left)));
-        post(Move::one(Way::Combine, peer, Data::WHOLE));
-        post(Move::one(Way::Send, peer, Data::WHOLE));
+        for way in [Way::Combine, Way::Send] {
+            (0..at.segments).for_each(|segment| post(Move::one(way, peer, Data::part(segment, at.segments))));
+        }
     }
 
     fn is_symmetric(&self, at: &Member) -> bool {

@@ -398,6 +398,8 @@ pub(super) fn pipelines(operation: Operation, algorithm: Algorithm) -> Option<Ph
         (O::Allreduce, A::Chain) => &[CHAIN_IN, CHAIN_OUT],
         (O::Allreduce, A::Binary) => &[BINARY_IN, BINARY_OUT],
         (O::Allreduce, A::Binomial | A::KNomial | A::Nonoverlapping) => &[TREE_IN, TREE_OUT],
+        (O::Allreduce, A::RecursiveDoubling) => &[FOLD, &Exchange(Near), UNFOLD],
+        (O::Allreduce, A::Bine) => &[FOLD, &Exchange(Bine), UNFOLD],
         (O::Allreduce, A::Ring) => &[&ring::ReduceScatter, &ring::Allgather],
         (O::Allreduce, A::DoubleTree) => &[&DoubleTree],
         (O::Allreduce, A::RabenseifnerDoubling) => {

@@ -233,6 +233,21 @@ fn segments_of_halving_are_no_longer_than_they_may_be() {
 }
 
 #[test]
+fn doubling_sends_the_segments_of_a_step_at_once() {
+    // Would catch a segment that is lost, and segments that take a round each.
+    for (ranks, algorithm) in
+        [2_u32, 6, 8].into_iter().flat_map(|ranks| [A::RecursiveDoubling, A::Bine].map(|own| (ranks, own)))
+    {
+        let call = Collective { element: 4, segment: 100, ..Collective::new(O::Allreduce, algorithm, 404) };
+        let whole = carry_out(&Collective { segment: 0, ..call }, worlds(ranks));
+        let of = carry_out(&call, worlds(ranks));
+        assert_eq!((&of.bytes, &of.rounds), (&whole.bytes, &whole.rounds), "{call:?} of {ranks}");
+        let steps = u64::from(ranks.ilog2());
+        assert_eq!(of.messages[ranks as usize - 1], whole.messages[ranks as usize - 1] + 4 * steps);
+    }
+}
+
+#[test]
 fn numbers_of_members_that_an_algorithm_is_not_for_are_refused() {
     // Would catch an algorithm that hangs or loses data on other numbers, and an error that does not say which are allowed.
     let refused = |operation, algorithm, ranks: u32| {

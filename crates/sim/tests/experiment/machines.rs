@@ -30,6 +30,19 @@ fn a_machine_fills_what_the_file_leaves_out() {
 }
 
 #[test]
+fn a_machine_leaves_out_what_the_delay_model_lacks() {
+    // Would catch a routing, a buffer or the bandwidth of a channel between routers that the model refuses, a machine
+    // that loses its delays, and nodes with the bandwidth of other links.
+    let text = RANKS.replace("lumi:groups=4", "leonardo:cells=3");
+    let experiment = load_with(&text, &[("simulation.model", "delay")]).unwrap_or_else(|error| panic!("{error}"));
+    let resolved = serde_json::to_value(&experiment.points()[0].spec).unwrap();
+    assert_eq!((&resolved["routing"], &resolved["router"]["delay"]), (&serde_json::Value::Null, &"90 ns".into()));
+    assert_eq!((&resolved["link"]["bandwidth"], &resolved["link"]["delay"]), (&"400 Gb/s".into(), &"10 ns".into()));
+    assert_eq!(resolved["link"]["global"], serde_json::json!({ "delay": "100 ns" }));
+    assert_eq!(resolved["nic"]["kind"], "ndr");
+}
+
+#[test]
 fn a_resolved_machine_is_itself() {
     // Would catch a section that the machine changes once more when the resolved file is read.
     for text in [RANKS, TRAFFIC] {
