@@ -97,8 +97,8 @@ def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tu
     """Returns the points of a file, and notes on ignored lines and columns.
 
     Args:
-        path: CSV with named columns, output of the OSU benchmarks, of IMB or of nccl-tests, or a folder of the benchmark
-            suite PICO.
+        path: CSV with named columns, output of the OSU benchmarks, of IMB or of nccl-tests, or a folder of
+            the benchmark suite PICO.
         machine: Machine of the points if the file does not name one.
         ranks: Number of ranks if the file does not contain it. The OSU benchmarks do not print it.
 

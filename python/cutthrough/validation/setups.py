@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import cutthrough.files.reading as reading
 from cutthrough.arguments.faults import nearest, refuse
-from cutthrough.validation.measured import ELEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,10 +111,9 @@ def without(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in one.items():
         own = other.get(key)
         if isinstance(value, dict) and isinstance(own, dict):
-            value = without(value, own)
-        elif key in other:
-            continue
-        found[key] = value
+            found[key] = without(value, own)
+        elif key not in other:
+            found[key] = value
     return found
 
 
@@ -178,7 +176,7 @@ def call_of(point: Measured) -> Call | None:
         found = re.fullmatch(rule["name"], point.algorithm)
         if found is None or point.bytes < rule.get("least", 0) or not re.search(rule.get("library", ""), point.library):
             continue
-        if rule.get("few", False) and point.bytes >= ELEMENT * point.ranks:
+        if rule.get("few", False) and point.bytes >= point.element * point.ranks:
             continue
         held = {key: own for key, own in found.groupdict().items() if own is not None}
         keys = dict(rule.get("keys", {}))

@@ -364,8 +364,8 @@ def skew_of(point: Measured, whole: Mapping[str, Any]) -> float:
 
     Simulated ranks leave a barrier nearly together. On a machine, the time of the slowest rank includes its wait for
     ranks that left the barrier later, if the operation makes each rank wait for every other one. In an operation with a
-    root, only the root waits or is waited for, and its exit is early or late by chance. Tenth percentiles do not contain
-    that wait.
+    root, only the root waits or is waited for. Its exit is early or late by chance, so that tenth percentiles do not
+    contain that wait.
     """
     if point.operation in ROOTED:
         return 0.0
