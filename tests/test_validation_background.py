@@ -109,6 +109,8 @@ def test_a_machine_without_hosts_is_refused(tmp_path: Path) -> None:
     options = ["validate", str(path), "--machine", machine(tmp_path), "--background"]
     ran = CliRunner().invoke(app, [*options, str(folder(tmp_path, JOBS))])
     assert "it needs a machine of the catalogue" in str(ran.exception)
+    alone = CliRunner().invoke(app, ["validate", str(path), "--machine", machine(tmp_path), "--background-load", "0.2"])
+    assert "it requires `--background`" in str(alone.exception)
     (tmp_path / "broken.tar.gz").write_bytes(b"no archive")
     with pytest.raises(ct.ExperimentError, match="is no folder and no tar archive"):
         jobs_of(tmp_path / "broken.tar.gz")

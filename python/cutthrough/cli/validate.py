@@ -10,6 +10,7 @@ import typer
 
 import cutthrough._core as _core
 import cutthrough.files.atomic as atomic
+from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import JsonOption, err, folder_target, out, print_json
 from cutthrough.cli.grouped import grouped
 
@@ -95,13 +96,19 @@ class Others:
                      "send during the simulated operations.", show_default="no other jobs"),
     ] = None  # fmt: skip
     background_load: Annotated[
-        float,
-        typer.Option(min=0.001, max=1.0, metavar="LOAD", help="Offered load of each node of these jobs."),
-    ] = 0.1
+        float | None,
+        typer.Option(
+            min=0.001, max=1.0, metavar="LOAD", help="Offered load of each node of these jobs.", show_default="0.1"
+        ),
+    ] = None
     background_jobs: Annotated[
-        int, typer.Option(min=1, max=63, metavar="N", help="Number of these jobs beside each run.")
-    ] = 8
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the drawn jobs and of their traffic.")] = 1
+        int | None,
+        typer.Option(min=1, max=63, metavar="N", help="Number of these jobs beside each run.", show_default="8"),
+    ] = None
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**63 - 1, help="Seed of these jobs and of their traffic.", show_default="1"),
+    ] = None
 
 
 def validate(
@@ -168,9 +175,13 @@ def _background(others: Others) -> Background | None:
     """Returns the other jobs. None: there are none."""
     from cutthrough.validation.background import Background
 
+    for name in ("background_load", "background_jobs", "seed"):
+        if others.background is None and getattr(others, name) is not None:
+            raise refuse(f"--{name.replace('_', '-')}", "it requires `--background`")
     if others.background is None:
         return None
-    return Background(others.background, others.background_load, others.background_jobs, others.seed)
+    load, seed = others.background_load or 0.1, 1 if others.seed is None else others.seed
+    return Background(others.background, load, others.background_jobs or 8, seed)
 
 
 def _points(inputs: Inputs) -> list[Measured]:

@@ -37,8 +37,8 @@ PER_UNIT = {
 }  # fmt: skip
 #: Channels of nodes. All other classes of channels are between routers.
 OF_NODES = {"injection", "ejection"}
-#: Algorithms that no library chooses by itself on processors.
-NOT_CHOSEN = re.compile("auto|hierarchical|in-switch|nvls.*")
+#: Algorithms that no MPI library chooses by itself on processors.
+NOT_CHOSEN = re.compile("auto|bine.*|hierarchical|in-switch|nvls.*|sparbit")
 #: Least number of points of a group for which a cause is named.
 LEAST_POINTS = 3
 #: Largest factor of a part. A part that needs a larger one hardly exists in the simulation.
