@@ -9,7 +9,7 @@ import pytest
 from cutthrough.validation import predict, read, setup_of
 from cutthrough.validation.measured import Measured
 from cutthrough.validation.setups import known
-from cutthrough.validation.simulating import document
+from cutthrough.validation.simulating import Running, document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,7 +123,7 @@ def test_every_machine_of_gpus_simulates_its_operations(tmp_path: Path, gpu: str
     assert all(own.time for own in found)
     # A larger buffer takes longer.
     assert all(one.time < other.time for one, other in zip(found[0:8:2], found[1:8:2], strict=True))  # type: ignore[operator]
-    made = document(points[0], setup_of(gpu), None, {})
+    made = document(points[0], setup_of(gpu), {}, Running())
     assert isinstance(made, dict)
     assert made["workload"]["benchmark"]["element_size"] == "2 B"
 
