@@ -495,7 +495,8 @@ class Nccl(Section):
     copy_bandwidth: Bandwidth | None = key("""Rate at which a rank copies its last data out of the buffers of channels:
         the part that has come last on a ring, and of an alltoall the own part and the last chunk of each channel.
         Default: copies take no time.""")
-    nvls_step: Time | None = key("Time of a step of algorithms in the switches (default `18400 ns`).")
+    nvls_step: Time | None = key("""Time of an algorithm in the switches beside its launch and its messages, once for
+        each operation (default `18400 ns`).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

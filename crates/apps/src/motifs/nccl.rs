@@ -53,7 +53,7 @@ pub struct NcclSpec {
     /// of an alltoall the own part and the last chunk of each channel. Default: copies take no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_bandwidth: Option<Bandwidth>,
-    /// Time of a step of algorithms in the switches.
+    /// Time of an algorithm in the switches beside its launch and its messages, once for each operation.
     #[serde(default = "nvls_step")]
     pub nvls_step: Time,
 }

@@ -167,7 +167,10 @@ impl<'a> Sequence<'a> {
             _ => at.span(0, at.size).elements(at.elements).saturating_mul(u64::from(self.call.element)),
         };
         let choose = || Selection::built_in().choose(operation, at.size, (bytes, self.call.element)).0;
-        let named = self.call.algorithm.on_rails(operation).filter(|_| matches!(scope, Scope::Rail(_)));
+        let named = match scope {
+            Scope::Rail(_) => self.call.algorithm.on_rails(operation),
+            Scope::Island(_) => (self.call.algorithm == Algorithm::CollNet).then_some(Algorithm::Linear),
+        };
         let phases = phases(operation, named.unwrap_or_else(choose))?;
         Some(Stage { group, at, phases, in_switch: None })
     }

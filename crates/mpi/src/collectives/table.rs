@@ -168,7 +168,7 @@ pub enum Algorithm {
     NvlsInSwitch,
     /// By `nvls` within islands of the first network, and by `double-tree` between equal members of all islands.
     NvlsTree,
-    /// By messages within islands of the first network, and by `in-switch` between equal members of all islands
+    /// By direct messages within islands of the first network, and by `in-switch` between equal members of all islands
     /// (NCCL's CollNet).
     #[serde(rename = "collnet")]
     CollNet,

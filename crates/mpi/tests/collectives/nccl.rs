@@ -212,7 +212,7 @@ fn fixed_choices_are_kept_or_refused() {
     let own = Nccl { gpu: Gpu::H100, protocol: None, channels: None, collnet: false, nvls_efficiency: None, times };
     let call = |algorithm| Collective { element: 2, ..Collective::new(Operation::Allreduce, algorithm, 1 << 24) };
     let nvls = own.tuned(&call(Algorithm::Auto), 8, 8).unwrap();
-    assert_eq!((nvls.algorithm, nvls.launch_time, nvls.step_time), (Algorithm::Nvls, 5, 4));
+    assert_eq!((nvls.algorithm, nvls.launch_time, nvls.step_time), (Algorithm::Nvls, 5 + 4, 0));
     let fixed = Nccl { protocol: Some(Protocol::Ll128), channels: Some(3), ..own };
     let ring = fixed.tuned(&call(Algorithm::Ring), 8, 8).unwrap();
     assert_eq!((ring.protocol, ring.channels, ring.step_time), (Protocol::Ll128, 3, 2));

@@ -48,7 +48,7 @@ pub struct Times {
     pub launch: u64,
     /// Step of a message by protocol: LL, LL128, Simple.
     pub steps: [u64; 3],
-    /// Step of an operation in the switches.
+    /// Operation in the switches, beside its launch.
     pub nvls: u64,
     /// Rate in bits a second at which a rank copies data out of the buffers of channels. `None`: copies take no time.
     pub copy_rate: Option<u64>,
@@ -274,11 +274,19 @@ impl Nccl {
         let (case, found) = self.candidates(call, members, per_node)?;
         let Some(chosen) = found.first() else { return Err(NcclError::Operation(call.operation)) };
         let chosen = Candidate { channels: self.channels.unwrap_or(chosen.channels), ..*chosen };
-        let by_switches = chosen.algorithm.is_of_switches();
-        let segment = if call.segment > 0 { call.segment } else { case.segment(&chosen) };
-        let step_time = if by_switches { self.times.nvls } else { self.times.steps[chosen.protocol as usize] };
+        let step = self.times.steps[chosen.protocol as usize];
+        // NVLS takes its step once, however many chunks there are.
+        let step_time = match chosen.algorithm {
+            Algorithm::Nvls | Algorithm::NvlsInSwitch => 0,
+            _ => step,
+        };
         // A rank takes its last data in a further step, but sends and receives of an alltoall are one step.
-        let last_step = if by_switches || chosen.algorithm == Algorithm::Linear { 0 } else { step_time };
+        let last_step = match chosen.algorithm {
+            Algorithm::Linear => 0,
+            algorithm if algorithm.is_of_switches() => self.times.nvls,
+            _ => step,
+        };
+        let segment = if call.segment > 0 { call.segment } else { case.segment(&chosen) };
         let last = self.times.copy(case.copied_last(&chosen, segment)).saturating_add(last_step);
         Ok(Collective {
             algorithm: chosen.algorithm,
