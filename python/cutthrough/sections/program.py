@@ -220,8 +220,8 @@ class Collective(Section, tag=("kind", "collective")):
     root: int | None = key("""Root: member number within the group. Rooted operations only (from 0 to 4294967295;
         default 0).""")
     radix: int | None = key("""Radix of `k-nomial` (default: 4), `bruck` and `dissemination` (default: 2), or number of
-        `chains` (default: 4). `double-tree`: consecutive members that form a chain (default: with `nccl`, the GPUs of a
-        server; otherwise none) (from 2 to 1024).""")
+        `chains` (default: 4). `double-tree`: consecutive members that form a chain (default: 1). Not with `nccl`, whose
+        chains are servers (from 2 to 1024).""")
     segment: Size | None = key("""Largest message in bytes (segmentation). Trees and chains divide broadcasts,
         reductions and allreduces into segments; `ring` divides the parts of an allreduce. `rabenseifner-doubling` and
         `bine-bandwidth` divide the messages of the reduction of an allreduce. `linear-sync` of a gather: size of the

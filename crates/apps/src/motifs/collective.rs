@@ -37,7 +37,7 @@ pub struct CollectiveSpec {
     /// Root: member number within the group. Rooted operations only.
     pub root: u32,
     /// Radix of `k-nomial` (default: 4), `bruck` and `dissemination` (default: 2), or number of `chains` (default: 4).
-    /// `double-tree`: consecutive members that form a chain (default: with `nccl`, the GPUs of a server; otherwise none).
+    /// `double-tree`: consecutive members that form a chain (default: 1). Not with `nccl`, whose chains are servers.
     #[schemars(range(min = 2, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radix: Option<u32>,
@@ -160,6 +160,9 @@ impl CollectiveSpec {
                 "NCCL's tuning model chooses algorithms; leave out one of the keys",
             ));
         }
+        if self.radix.is_some() && self.nccl.is_some() {
+            return Err(KeyError::new("radix", "the chains of NCCL's trees are servers; leave it out, or `nccl`"));
+        }
         if let Some(nccl) = &self.nccl {
             nccl.check()?;
         }
@@ -197,8 +200,6 @@ impl CollectiveSpec {
             ..Collective::new(self.operation, self.algorithm, self.size.0)
         };
         if let Some(nccl) = &self.nccl {
-            let radix = if own.algorithm == Algorithm::DoubleTree { 1 } else { 2 };
-            let own = Collective { radix: self.radix.unwrap_or(radix), ..own };
             return nccl.tuned(&own, (members, self.group_stride), context);
         }
         let call = own

@@ -160,6 +160,7 @@ fn what_an_algorithm_does_not_allow_is_refused_at_its_key() {
         ("operation = \"gather\"\nalgorithm = \"bine\"", "algorithm"),
         ("operation = \"alltoall\"\nalgorithm = \"pairwise\"\nwindow = 4", "window"),
         ("operation = \"gather\"\nalgorithm = \"linear-sync\"\nwindow = 4", "window"),
+        ("operation = \"allreduce\"\nalgorithm = \"double-tree\"\nradix = 2\nnccl = { gpu = \"h100\" }", "radix"),
         ("operation = \"scan\"\nnccl = { gpu = \"h100\" }", "operation"),
         ("operation = \"allgather\"\nalgorithm = \"bruck\"\nnccl = { gpu = \"h100\" }", "algorithm"),
         ("operation = \"allreduce\"\nalgorithm = \"nvls\"\nnccl = { gpu = \"a100\" }", "algorithm"),
