@@ -333,6 +333,9 @@ pub enum Model {
     /// Whole messages, which take the bandwidth of their nodes' links and the delay of an idle shortest path. Messages
     /// do not wait for one another at routers.
     Delay,
+    /// Messages as flows on the paths of the routing, which share channels at rates that follow the arbitration of
+    /// routers. Needs a topology with routers.
+    Flow,
 }
 
 impl SimulationSpec {

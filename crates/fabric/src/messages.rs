@@ -58,14 +58,8 @@ impl Messages {
         Self { key, partial: vec![Vec::new(); nodes as usize], arrived: Vec::new() }
     }
 
-    /// Counts a packet whose last byte arrives at a tick. `source` has sent it by `plane`.
-    pub(crate) fn count(
-        &mut self,
-        (source, plane, dst): (u32, PlaneId, NodeId),
-        bytes: u32,
-        generated_at: u64,
-        at: u64,
-    ) {
+    /// Counts a packet of `bytes` bytes whose last byte arrives at tick `at`. `source` has sent it by `plane`.
+    pub fn count(&mut self, (source, plane, dst): (u32, PlaneId, NodeId), bytes: u32, generated_at: u64, at: u64) {
         let (size, generated_at, plane) = match self.key {
             MessageKey::Size(size) => (size, generated_at, plane),
             MessageKey::Pair => (u64::MAX, 0, PlaneId(0)),

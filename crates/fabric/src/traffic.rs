@@ -148,6 +148,21 @@ impl Actions {
         &self.wakes
     }
 
+    /// Moves the nodes that are asked for their next packets to `wakes`.
+    pub fn take_wakes(&mut self, wakes: &mut Vec<u32>) {
+        wakes.append(&mut self.wakes);
+    }
+
+    /// Takes out the alarms: their times in ticks, targets and purposes.
+    pub fn take_alarms(&mut self) -> impl Iterator<Item = (u64, u32, u32)> + '_ {
+        self.alarms.drain(..).map(|Alarm { at, target, purpose }| (at, target, purpose))
+    }
+
+    /// Takes out the notices, with their arrival times in ticks.
+    pub fn take_notices(&mut self) -> impl Iterator<Item = (u64, Notice)> + '_ {
+        self.notices.drain(..).map(|Posted { at, notice, .. }| (at, notice))
+    }
+
     /// Moves all requests of `other` into this one. `purpose` maps the purposes of its alarms.
     pub fn take_over(&mut self, other: &mut Self, purpose: impl Fn(u32) -> u32) {
         self.wakes.append(&mut other.wakes);

@@ -119,6 +119,8 @@ pub struct NicParams {
     pub control: u32,
     /// Size of the largest packet in bytes.
     pub packet: u32,
+    /// Whether the network takes messages whole and lets them share links.
+    pub whole: bool,
     /// Time of the largest packet on a node's link, in ticks. With several networks each rail has its own
     /// ([`crate::Ways::pace`]).
     pub pace: u64,
@@ -157,6 +159,7 @@ impl NicParams {
             eager_limit: None,
             control: packet,
             packet,
+            whole: false,
             pace,
             tick,
             overhead_per_byte: PerByte::FREE,
@@ -170,6 +173,11 @@ impl NicParams {
             protocol: ProtocolParams::PLAIN,
             rails: RailParams::ONE,
         }
+    }
+
+    /// Returns the parts of an interface that serve packets or messages.
+    pub(crate) fn served_parts(&self) -> PartParams {
+        if self.whole { self.parts.without_rates() } else { self.parts }
     }
 
     /// Returns the work of sending a message's data, in picoseconds.

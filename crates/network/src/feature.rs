@@ -5,6 +5,9 @@
 pub enum Feature {
     /// Messages are divided into packets, and credits protect buffers. Without packets, messages are carried whole.
     Packets,
+    /// Messages are flows that share channels at rates: they are handed over whole, and times are whole picoseconds.
+    /// Requires `Packets`, whose sizes count.
+    Flows,
     /// Messages cross routers: their delays count.
     Routers,
     /// Messages take routes through routers. Without routes there is no routing, no load of a channel, no deadlock and

@@ -3,6 +3,7 @@
 
 mod delay;
 mod feature;
+mod flow;
 mod machine;
 mod model;
 mod network;
@@ -15,6 +16,7 @@ mod ways;
 
 pub use delay::DelayModel;
 pub use feature::Feature;
+pub use flow::FlowModel;
 pub use machine::{Machine, PacketMachine};
 pub use model::{MachineJob, MachineRun, NetworkModel};
 pub use network::{Network, Packets};

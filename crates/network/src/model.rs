@@ -15,6 +15,8 @@ use crate::traffic::{JobNumbers, NodeTraffic, Span};
 
 /// Network model.
 pub trait NetworkModel: Debug + Send + Sync {
+    /// Returns the name of the model, as in `simulation.model`.
+    fn name(&self) -> &'static str;
     /// Returns the features of the model.
     fn features(&self) -> &'static [Feature];
     /// Whether the model has a feature.

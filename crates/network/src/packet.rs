@@ -30,6 +30,10 @@ const CHECK_INTERVAL: u32 = 16;
 pub struct PacketModel;
 
 impl NetworkModel for PacketModel {
+    fn name(&self) -> &'static str {
+        "packet"
+    }
+
     fn features(&self) -> &'static [Feature] {
         &[Feature::Packets, Feature::Routers, Feature::Routes, Feature::Queues, Feature::ReceiverLinks]
     }

@@ -6,10 +6,13 @@ use ::mpi::collectives::CollectiveBackend;
 use units::KeyError;
 
 use ::experiment::{ExperimentSpec, InSwitchSpec, JobSpec, Model, WorkloadSpec};
-use ::network::{DelayModel, Feature, NetworkModel, PacketModel};
+use ::network::{DelayModel, Feature, FlowModel, NetworkModel, PacketModel};
+use ::routing::Routing;
 use ::topology::TopologySpec;
+use ::traffic::InjectionSpec;
 use ::traffic::pacers::PacerSpec;
 use fabric::catalogue::{RouterClassSpec, RouterSpec};
+use host::NicParams;
 
 /// Packet size for comparison with the sizes of control messages, in bytes. Larger messages are carried whole too.
 pub const WHOLE: u64 = 1 << 30;
@@ -18,15 +21,24 @@ pub const WHOLE: u64 = 1 << 30;
 pub const NO_CHANNELS: &str = "the delay model has no channels between routers, and so no loads of channels to work out: `analyze` is for \
                                packets";
 
-/// Reason why no operation is carried out in switches.
-pub const NO_SWITCHES: &str = "the delay model has no switches that could carry out collective operations: choose the packet model on \
-                                      a topology with routers, or another algorithm than `in-switch`";
+/// Returns the reason why no operation is carried out in switches. None if the model has operations in switches.
+pub(crate) fn no_switches(model: &dyn NetworkModel) -> Option<String> {
+    let lacks = !model.has(Feature::Routes) || model.has(Feature::Flows);
+    lacks.then(|| {
+        format!(
+            "the {} model has no switches that could carry out collective operations: choose the packet model on a topology \
+             with routers, or another algorithm than `in-switch`",
+            model.name()
+        )
+    })
+}
 
 /// Returns the network model of a point. The one match over models. [`check`] refuses packets without routers.
 pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
     match (&spec.topology.topology, spec.simulation.model) {
         (TopologySpec::Flat(_), _) => Arc::new(DelayModel { has_routers: false }),
         (_, Some(Model::Delay)) => Arc::new(DelayModel { has_routers: true }),
+        (_, Some(Model::Flow)) => Arc::new(FlowModel),
         _ => Arc::new(PacketModel),
     }
 }
@@ -40,20 +52,28 @@ pub(crate) fn check(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Result<(
     let found = chosen(spec).or_else(|| lacks(Feature::Routers).then(|| routers(spec)).flatten());
     let found = found.or_else(|| lacks(Feature::Routes).then(|| routes(spec)).flatten());
     let found = found.or_else(|| lacks(Feature::Packets).then(|| packets(spec)).flatten());
-    let found = found.or_else(|| lacks(Feature::Queues).then(|| queues(spec)).flatten());
+    let found = found.or_else(|| model.has(Feature::Flows).then(|| flows(spec)).flatten());
+    let found = found.or_else(|| lacks(Feature::Queues).then(|| queues(spec, model.name())).flatten());
     found.map_or(Ok(()), |(key, message)| Err(KeyError::new(key, message)))
 }
+
+/// Largest message of traffic at a rate on a network of flows, in bytes.
+const MOST_MESSAGE: u64 = 1 << 31;
 
 /// Key and message of an error.
 type Wrong = (String, String);
 
 /// Refuses a model that does not go with the topology.
 fn chosen(spec: &ExperimentSpec) -> Option<Wrong> {
-    let is_wrong =
-        spec.simulation.model == Some(Model::Packet) && matches!(spec.topology.topology, TopologySpec::Flat(_));
-    let message =
-        "\"packet\" needs routers, and a flat network has none: choose another kind of topology, or leave it out";
-    is_wrong.then(|| ("simulation.model".to_owned(), message.to_owned()))
+    let name = match (spec.simulation.model?, &spec.topology.topology) {
+        (Model::Packet, TopologySpec::Flat(_)) => "packet",
+        (Model::Flow, TopologySpec::Flat(_)) => "flow",
+        _ => return None,
+    };
+    let message = format!(
+        "\"{name}\" needs routers, and a flat network has none: choose another kind of topology, or leave it out"
+    );
+    Some(("simulation.model".to_owned(), message))
 }
 
 fn routers(spec: &ExperimentSpec) -> Option<Wrong> {
@@ -137,7 +157,84 @@ fn workload_of(spec: &WorkloadSpec) -> Option<Wrong> {
     }
 }
 
-fn queues(spec: &ExperimentSpec) -> Option<Wrong> {
-    let message = "the delay model has no queues to sample; leave it out";
-    spec.measure.series.map(|_| ("measure.series".into(), message.to_owned()))
+fn queues(spec: &ExperimentSpec, model: &str) -> Option<Wrong> {
+    let message = || format!("the {model} model has no queues to sample; leave it out");
+    spec.measure.series.map(|_| ("measure.series".into(), message()))
+}
+
+/// Refuses keys that ask for single packets.
+fn flows(spec: &ExperimentSpec) -> Option<Wrong> {
+    let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the flow model has {what}; leave it out")));
+    if spec.node.receive_buffer.is_some() {
+        return wrong("node.receive_buffer", "no credits of nodes: they take messages as they come");
+    }
+    if !spec.networks.is_empty() {
+        return wrong("network", "one network");
+    }
+    if spec.measure.timeline {
+        return wrong("measure.timeline", "no times of packets on channels to explain");
+    }
+    let parts = spec.nic.parts().map(|parts| parts.params(NicParams::free(1, 0, 1)).parts);
+    if parts.is_some_and(|parts| parts.bus.shared) {
+        return wrong("nic.bus.directions", "buses of full duplex only");
+    }
+    if parts.is_some_and(|parts| parts.bus.of_node && spec.topology.planes > 1) {
+        return wrong("nic.bus.of", "a bus for each rail");
+    }
+    let is_open = |job: &JobSpec| matches!(job.workload, WorkloadSpec::Traffic(_));
+    if let Some(open) = spec.jobs.iter().find(|job| is_open(job)).filter(|_| !spec.jobs.iter().all(is_open)) {
+        let message = "the flow model has jobs of traffic at a rate only beside one another: sources of such traffic send \
+                       one message at a time, and ranks all that are ready";
+        return Some((format!("job.{}.workload.kind", open.name), message.to_owned()));
+    }
+    let below = |job: &JobSpec| {
+        let (key, message) = flows_of(&job.workload)?;
+        Some((format!("job.{}.{key}", job.name), message))
+    };
+    spec.workload.as_ref().and_then(flows_of).or_else(|| spec.jobs.iter().find_map(below))
+}
+
+fn flows_of(spec: &WorkloadSpec) -> Option<Wrong> {
+    let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the flow model has {what}")));
+    match spec {
+        WorkloadSpec::Collective(_) => {
+            return wrong(
+                "workload.kind",
+                "no operations at a rate: \"traffic\", \"program\", \"benchmark\", \"exchange\" and \"application\" are allowed",
+            );
+        }
+        WorkloadSpec::Traffic(own) if own.injection == InjectionSpec::Backlogged => {
+            return wrong(
+                "workload.injection",
+                "no packets that a backlogged source sends: \"poisson\" with load 1 is near",
+            );
+        }
+        WorkloadSpec::Traffic(own) if own.message_size.is_some_and(|size| size.0 > MOST_MESSAGE) => {
+            return wrong("workload.message_size", "messages of at most 2 GiB in traffic at a rate");
+        }
+        WorkloadSpec::Application(own) if own.collectives == Some(CollectiveBackend::Hardware) => {
+            return wrong("workload.collectives", "no switches that copy or combine; leave it out");
+        }
+        _ => {}
+    }
+    match *spec.pacer() == PacerSpec::default() {
+        true => None,
+        false => wrong("workload.pacer", "no packets to hold back; leave it out"),
+    }
+}
+
+/// Refuses a routing that weighs paths by congestion, on a network of flows.
+///
+/// # Errors
+/// If the model has flows and the routing chooses between direct paths and detours.
+pub(crate) fn check_routing(routing: &dyn Routing, model: &dyn NetworkModel) -> Result<(), KeyError> {
+    if !model.has(Feature::Flows) || routing.options().len() <= 1 {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` weighs paths by the queues of routers, and the flow model has none: choose an oblivious routing, or one that \
+         adapts among shortest paths",
+        routing.kind()
+    );
+    Err(KeyError::new("routing.kind", message))
 }

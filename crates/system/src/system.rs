@@ -96,6 +96,7 @@ impl System {
         let (spec, delays_of_lengths) = (&*with_delays.spec, with_delays.of_lengths);
         ports::check(&*topology, &spec.router)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
+        model::check_routing(&*routing, &**model)?;
         let jobs = jobs_of(spec, (&topology, &**model), (base, parts))?;
         if spec.nic.parts().is_some() || spec.networks.iter().any(|own| own.nic.is_some()) {
             let placed = jobs.iter().map(|job| {
@@ -501,8 +502,8 @@ fn fabric_spec(
         let acks = job.pacer.ack_size().map(u64::from);
         job.workload.partial_packets().into_iter().chain([u64::from(job.workload.packets().packet)]).chain(acks)
     };
-    // Without packets, times are exact to the picosecond: a tick that divides packet times gains nothing.
-    let whole = !model.has(Feature::Packets);
+    // Without single packets, times are exact to the picosecond: a tick that divides packet times gains nothing.
+    let whole = !model.has(Feature::Packets) || model.has(Feature::Flows);
     let jobs = if whole { &[] } else { jobs };
     let mut sizes: Vec<u64> = jobs.iter().flat_map(sizes).collect();
     sizes.sort_unstable();
@@ -550,8 +551,8 @@ fn check_switches(
 ) -> Result<(), KeyError> {
     let fault = |job: &JobBuilder| {
         let groups = job.workload.groups();
-        if !model.has(Feature::Routes) {
-            return (!groups.is_empty()).then(|| model::NO_SWITCHES.to_owned());
+        if let Some(reason) = model::no_switches(model) {
+            return (!groups.is_empty()).then_some(reason);
         }
         let used: Vec<NodeId> = job.workload.placement().used().collect();
         if let (None, Ok(network)) = (job.workload.programs(), routing::trees::network_of_group(topology, &used))

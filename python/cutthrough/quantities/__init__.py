@@ -430,6 +430,7 @@ class Quantities(Measured):
         ended.""")
     timeline = optional(TimelineResult)("""Timeline of ranks. Requires `measure.timeline`, and that all ranks have
         ended.""")
+    model = optional(str)("Network model, if messages are flows: `flow`. Omitted for other models.")
     latency_mean_ns = optional(float)("""Mean latency of the packets generated in the measured interval, in nanoseconds.
         Past saturation, where many of them do not arrive: mean over the packets delivered in the interval, which grows
         with the length of the run. For workloads that finish: mean over all delivered packets.""")

@@ -503,8 +503,8 @@ class Nccl(Section):
 class Simulation(Section):
     """Simulation of the network."""
 
-    model: Literal["packet", "delay"] | None = key("""Network model. Default: `"delay"` for `topology.kind = "flat"`,
-        otherwise `"packet"`.""")
+    model: Literal["packet", "delay", "flow"] | None = key("""Network model. Default: `"delay"` for `topology.kind =
+        "flat"`, otherwise `"packet"`.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

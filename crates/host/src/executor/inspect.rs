@@ -26,6 +26,12 @@ impl Executor {
         is_idle.then(|| self.pending.first().unwrap_or(u64::MAX))
     }
 
+    /// Returns the times of a byte in the sending and in the receiving parts of an interface, in picoseconds
+    /// ([`crate::PartParams::rates`]).
+    pub fn part_rates(&self) -> [f64; 2] {
+        self.interface.parts.rates(self.interface.packet)
+    }
+
     /// Returns the first error of the lowest rank, if the ranks cannot go on.
     pub fn error(&self) -> Option<&HostError> {
         self.error.as_ref()

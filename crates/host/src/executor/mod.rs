@@ -201,7 +201,7 @@ impl Nics {
         let rails = of.rails.count as usize;
         let sources = nodes * rails;
         Self {
-            parts: Interfaces::new(of.parts, Self::other_work(of), sources, rails),
+            parts: Interfaces::new(of.served_parts(), Self::other_work(of), sources, rails),
             rooms: Rooms::new(of.parts.pio_room, of.packet, nodes),
             connections: Connections::new(of.connections, ranks, sources),
             registrations: Registrations::new(of.registration, ranks),
@@ -408,7 +408,8 @@ impl Executor {
     /// decides by the destination and the bytes of the packet. `None`: there is none.
     #[inline]
     pub fn next_of(&mut self, source: usize, tick: u64, may_send: impl Fn(u32, u32) -> bool) -> Option<Outgoing> {
-        let mut taken = self.nics.queues.take(source, self.interface.packet, self.pace(source), may_send)?;
+        let (largest, pace) = self.largest_part(source);
+        let mut taken = self.nics.queues.take(source, largest, pace, may_send)?;
         if taken.message.dst == Outgoing::GROUP {
             self.give_group_packet(source, &mut taken);
         }
@@ -453,6 +454,7 @@ impl Executor {
         };
         debug_assert!(arrived.is_some(), "a packet of a message that was not announced");
         if let Some(arrived) = arrived {
+            self.arrived_whole(arrived, bytes);
             let (at, op) = if self.nics.parts.receiving {
                 self.pass_receiving(arrived, (self.source_at(node, rail), bytes), now)
             } else {

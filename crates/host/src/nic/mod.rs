@@ -89,6 +89,26 @@ impl PartParams {
         self.pio.filter(|_| bytes <= self.pio_limit).map(|pio| pio.time(bytes))
     }
 
+    /// Returns the parts without the times of bytes, for a network that takes messages whole and counts these times
+    /// ([`Self::rates`]).
+    pub(crate) fn without_rates(self) -> Self {
+        let gap = |gap: GapParams| GapParams { per_byte: PerByte::FREE, ..gap };
+        Self {
+            bus: BusParams { per_byte: PerByte::FREE, ..self.bus },
+            send_gap: gap(self.send_gap),
+            receive_gap: gap(self.receive_gap),
+            ..self
+        }
+    }
+
+    /// Returns the times of a byte of long messages in the sending and in the receiving parts, in picoseconds: the
+    /// slowest part counts. Messages have packets of `packet` bytes.
+    pub fn rates(&self, packet: u32) -> [f64; 2] {
+        let of_packet = |part: PerByte, fixed: u64| (part.time(packet.into()) + fixed) as f64 / f64::from(packet);
+        let bus = of_packet(self.bus.per_byte, self.bus.per_packet);
+        [self.send_gap, self.receive_gap].map(|gap| of_packet(gap.per_byte, 0).max(bus))
+    }
+
     /// Returns whether leaving packets have parts to pass, or come as a stream.
     fn are_sending(&self) -> bool {
         let from_memory = self.pio.is_some() || self.dma.engines > 0;

@@ -18,6 +18,7 @@ pub const LOGGP: NicParams = NicParams {
     eager_limit: None,
     control: 32,
     packet: 100,
+    whole: false,
     pace: 0,
     tick: 1,
     overhead_per_byte: PerByte::FREE,

@@ -18,6 +18,7 @@ pub const INTERFACE: NicParams = NicParams {
     eager_limit: Some(500),
     control: 32,
     packet: 100,
+    whole: false,
     pace: 10,
     tick: 2,
     overhead_per_byte: PerByte::FREE,

@@ -19,6 +19,9 @@ pub struct PointResult {
     #[serde(flatten)]
     #[schemars(with = "EveryKind")]
     pub kind: KindResult,
+    /// Network model, if messages are flows: `flow`. Omitted for other models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<&'static str>,
     /// Mean latency of the packets generated in the measured interval, in nanoseconds. Past saturation, where many of
     /// them do not arrive: mean over the packets delivered in the interval, which grows with the length of the run. For
     /// workloads that finish: mean over all delivered packets.

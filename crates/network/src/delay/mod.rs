@@ -32,6 +32,10 @@ impl DelayModel {
 }
 
 impl NetworkModel for DelayModel {
+    fn name(&self) -> &'static str {
+        "delay"
+    }
+
     fn features(&self) -> &'static [Feature] {
         if self.has_routers { &[Feature::Routers] } else { &[] }
     }

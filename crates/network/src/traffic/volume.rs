@@ -13,6 +13,9 @@ use units::NodeId;
 use super::sources::owner;
 use super::span::Span;
 
+/// Largest part of a flow that is carried whole, in bytes.
+const MOST_WHOLE: u64 = 1 << 31;
+
 /// Flow: bytes that a node has yet to send to one destination or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
@@ -84,6 +87,8 @@ pub struct VolumeTraffic {
     planes: Range<u32>,
     packet: u32,
     slot: u64,
+    /// Most bytes that are sent together: a packet, or more if flows are carried whole.
+    most: u64,
     /// Time from which on nothing is generated, in ticks.
     end: u64,
 }
@@ -110,7 +115,13 @@ impl VolumeTraffic {
         };
         let senders = flows.iter().flat_map(|&(node, flows)| (0..all_planes).map(move |plane| (node, plane, flows)));
         let senders = senders.map(sender).collect();
-        Self { senders, routing: Arc::clone(routing), seed, planes, packet, slot, end: span.end }
+        Self { senders, routing: Arc::clone(routing), seed, planes, packet, slot, most: packet.into(), end: span.end }
+    }
+
+    /// Hands all flows over as they begin, each whole, for a network on which they share links.
+    #[must_use]
+    pub fn whole(self) -> Self {
+        Self { slot: 0, most: MOST_WHOLE, ..self }
     }
 
     /// Starts the next phase at `at`, in ticks. `flows` holds the flows of each node, by its index in the machine.
@@ -166,7 +177,7 @@ impl VolumeTraffic {
         if sender.generated_at >= self.end {
             return None;
         }
-        let (count, packet) = (sender.flows.len(), u64::from(self.packet));
+        let (count, packet) = (sender.flows.len(), self.most);
         let first = if sender.turn >= count { 0 } else { sender.turn };
         let ready = |&at: &usize| may_send(sender.flows[at].dst, sender.flows[at].left.min(packet) as u32);
         sender.turn = (first..count).chain(0..first).find(ready)?;

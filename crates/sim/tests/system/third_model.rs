@@ -20,6 +20,10 @@ const LATENCY: u64 = 5_000_000;
 struct PostalModel;
 
 impl NetworkModel for PostalModel {
+    fn name(&self) -> &'static str {
+        "postal"
+    }
+
     fn features(&self) -> &'static [Feature] {
         &[]
     }

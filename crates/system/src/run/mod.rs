@@ -75,6 +75,7 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
     if !network.has(Feature::Routes) {
         point.forget_channels();
     }
+    point.model = network.has(Feature::Flows).then(|| system.model.name());
     report_done(&options.progress);
     Ok(point)
 }

@@ -332,13 +332,9 @@ impl WorkloadRun for VolumesRun {
         let own: Vec<_> = own.collect();
         let packet = (self.volumes.packet, network.slot(self.volumes.packets()));
         let span = self.begun..if self.context.shared { span.end } else { u64::MAX };
-        JobTraffic::Volume(VolumeTraffic::new(
-            &network.routing,
-            (*seed, (network.topology.planes(), network.own_planes())),
-            packet,
-            span,
-            &own,
-        ))
+        let planes = (network.topology.planes(), network.own_planes());
+        let traffic = VolumeTraffic::new(&network.routing, (*seed, planes), packet, span, &own);
+        JobTraffic::Volume(if network.has(Feature::Flows) { traffic.whole() } else { traffic })
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {

@@ -8,7 +8,20 @@ use crate::queues::Taken;
 use crate::rank_pair::RankPair;
 use crate::slots::MessageSlot;
 
+/// Largest part of a message that a network takes whole, in bytes.
+const MOST_WHOLE: u32 = 1 << 31;
+
 impl Executor {
+    /// Returns the largest part of a message that a source hands over, in bytes, and the time for which such parts are
+    /// apart, in ticks.
+    #[inline]
+    pub(in super::super) fn largest_part(&self, source: usize) -> (u32, u64) {
+        match self.interface.whole {
+            true => (MOST_WHOLE, 0),
+            false => (self.interface.packet, self.pace(source)),
+        }
+    }
+
     /// Passes a packet of a source through the sending parts: it is generated when they let it, so that its tail leaves
     /// the link no sooner than it has passed them.
     pub(in super::super) fn pass_sending(&mut self, source: usize, packet: &mut Taken) {

@@ -4,7 +4,7 @@ use mpi::program::Matched;
 
 use super::super::{Executor, PendingRecv};
 use crate::context::HostContext;
-use crate::event::OpId;
+use crate::event::{Event, OpId};
 use crate::inbound::{Envelope, Inbound};
 use crate::match_key::MatchKey;
 use crate::matching::Receive;
@@ -42,6 +42,16 @@ impl Executor {
         }
         if is_first {
             self.come_in_turn(place, now, around);
+        }
+    }
+
+    /// Notes the bytes of a part that has arrived whole, beyond those of one packet, if the network takes messages whole.
+    #[inline]
+    pub(in super::super) fn arrived_whole(&mut self, arrived: Event, bytes: u32) {
+        let Event::Packet(place) = arrived else { return };
+        let message = &mut self.arrivals[place];
+        if self.interface.whole && (message.is_here || !message.envelope.rendezvous) {
+            message.missing = message.missing.saturating_sub(u64::from(bytes.saturating_sub(self.interface.packet)));
         }
     }
 

@@ -13,8 +13,8 @@ use super::operations::Operations;
 use crate::workloads::sources::Sources;
 use crate::workloads::steady::{Sampler, SteadyRun, finite};
 use crate::workloads::{RunContext, RunTotals, Workload};
-use ::network::Network;
-use ::network::traffic::{GroupTrees, JobTraffic, OpenTraffic, OpenTrafficSpec};
+use ::network::traffic::{GroupTrees, JobTraffic, OpenTraffic, OpenTrafficSpec, Packets};
+use ::network::{Feature, Network};
 use ::network::{Machine, Part};
 use measure::{Arrived, MessageTimes, OpenResult, PointResult};
 
@@ -100,7 +100,10 @@ impl Sampler for OpenSampler {
             injection: open.injection,
             slot: network.slot(open.packets()),
             units_per_tick: network.plan.units_per_tick(),
-            packets: open.packets(),
+            packets: match network.has(Feature::Flows) {
+                true => Packets { packet: open.packets().message as u32, ..open.packets() },
+                false => open.packets(),
+            },
             load: Arc::new(move |node: NodeId| load * open.demand().weight(node)),
             seed: *seed,
             planes: network.topology.planes(),

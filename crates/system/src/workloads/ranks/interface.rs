@@ -8,7 +8,7 @@ use units::{TaskId, Time};
 
 use super::described::Ranks;
 use crate::workloads::Workload;
-use ::network::Network;
+use ::network::{Feature, Network};
 
 /// Returns the parameters of every executor on a network.
 pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
@@ -30,6 +30,7 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
             ..own.protocol
         },
         rails: host.rails(network.topology.planes()),
+        whole: network.has(Feature::Flows),
         ..own
     }
 }

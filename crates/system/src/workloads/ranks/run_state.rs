@@ -296,7 +296,7 @@ fn fastest(ranks: &Ranks, network: &Network) -> Fastest {
 fn expected(ranks: &Ranks, network: &Network) -> (u64, u64) {
     let programs = &*ranks.programs;
     let mut packets = 0_u64;
-    if network.has(Feature::Packets) {
+    if network.has(Feature::Packets) && !network.has(Feature::Flows) {
         let node = |rank: u32| ranks.placement.node(TaskId(rank));
         for rank in 0..programs.ranks() {
             programs.fan_outs_of(rank, &mut |FanOut { to, bytes, count }| {

@@ -1,0 +1,405 @@
+//! Running network of flows: the messages that nodes hand over, their departures and their arrivals.
+//!
+//! A message starts as a flow when its node hands it over, and has left when its bytes have passed at the rates that it
+//! has had. Its last byte arrives the delay of its path later. A message that fits into the buffers on its way, with
+//! those before it, is two flows, one on the channel of its node and one through the network. It has left when both have
+//! ended. Everything at one instant is handled before the rates are computed anew.
+
+use std::sync::Arc;
+
+use engine::Calendar;
+use fabric::{Actions, Demand, FLOW_BITS, Notice, Plan, Target, Traffic, TrafficEvent};
+use units::{NodeId, PlaneId};
+
+use super::counts::{ClassCounts, Departed};
+use super::paths::{Ends, PathSet, Paths};
+use super::rates::{NONE, PathPart, Rates};
+use crate::traffic::{JobTraffic, NodeTraffic};
+
+/// Time by which rounding errors may delay the end of a flow, in picoseconds.
+const ROUNDING: f64 = 1e-3;
+
+/// Expected distance of events, in ticks.
+const DISTANCE: u64 = 1 << 14;
+
+/// Message on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    pub flow_id: u32,
+    mark: u32,
+    pub bytes: u32,
+    /// Index of its source.
+    source: u32,
+    plane: PlaneId,
+    to: NodeId,
+    /// Generation time, in parts of a tick.
+    generated_at: u64,
+    /// Delay of its path, in ticks.
+    delay: u64,
+    routers: u32,
+    /// Whether its bytes count among those that its source has in buffers.
+    is_buffered: bool,
+    /// Its flow, or its flows through the node's channel and through the network.
+    flows: [FlowLeft; 2],
+    /// Next free place.
+    next: u32,
+}
+
+/// State of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+struct FlowLeft {
+    /// Whether it has bytes left.
+    is_open: bool,
+    /// Bytes that were left at the time `since`, in ticks.
+    left: f64,
+    since: u64,
+    /// Number of rates that it has had, in all messages of the place.
+    rates: u32,
+}
+
+/// Event of a running network. Events of an instant are handled by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum FlowEvent {
+    /// A flow has ended, if its rate is the one of this number.
+    Ends { flow: u32, rates: u32 },
+    /// The last byte of a message has arrived.
+    Arrives { message: u32 },
+    /// The head of a source's queue is due.
+    Due { source: u32 },
+    /// An alarm of the traffic.
+    Alarm { target: u32, purpose: u32 },
+    /// A notice of the traffic arrives.
+    Notice { place: u32 },
+}
+
+/// Network of flows.
+pub(super) struct FlowRun {
+    pub plan: Arc<Plan>,
+    pub traffic: NodeTraffic,
+    actions: Actions,
+    wakes: Vec<u32>,
+    paths: Paths,
+    found: PathSet,
+    pub rates: Rates,
+    messages: Vec<Message>,
+    free: u32,
+    /// Heads of the queues of sources that are not due, or that wait for the message before them.
+    pub heads: Vec<Option<Demand>>,
+    /// By source, whether a message is leaving, if sources send one message at a time. Otherwise empty.
+    sending: Vec<bool>,
+    /// By source, the bytes of its messages that fit into buffers and have not left.
+    buffered: Vec<u64>,
+    events: Calendar<FlowEvent>,
+    notices: Vec<Option<Notice>>,
+    /// Events of the present instant.
+    traffic_events: Vec<TrafficEvent>,
+    due: Vec<u32>,
+    /// Flows whose rates have changed. Kept to avoid allocation.
+    changed: Vec<(u32, f64)>,
+    pub counts: Vec<ClassCounts>,
+    /// Bytes that messages of each packet class have sent by each channel.
+    used: Vec<Vec<f64>>,
+    /// Begin of the present batches, and their length, in ticks.
+    batches: (u64, u64),
+    pub now: u64,
+}
+
+impl FlowRun {
+    /// Creates the network at time 0, and starts its traffic. Sources of traffic at a rate send one message at a time, in
+    /// the order of generation; ranks and volumes send all messages that are ready.
+    pub fn new(plan: &Arc<Plan>, rates: (Paths, Rates), traffic: NodeTraffic, counts: Vec<ClassCounts>) -> Self {
+        let channels = plan.channels();
+        let sources = plan.topology().nodes() as usize * channels.planes() as usize;
+        let is_open =
+            (0..counts.len()).all(|job| traffic.of_job(job).is_none_or(|own| matches!(own, JobTraffic::Open(_))));
+        let mut run = Self {
+            plan: Arc::clone(plan),
+            traffic,
+            actions: Actions::default(),
+            wakes: Vec::new(),
+            paths: rates.0,
+            found: PathSet::default(),
+            rates: rates.1,
+            messages: Vec::new(),
+            free: NONE,
+            heads: vec![None; sources],
+            sending: vec![false; if is_open { sources } else { 0 }],
+            buffered: vec![0; sources],
+            events: Calendar::new(DISTANCE),
+            notices: Vec::new(),
+            traffic_events: Vec::new(),
+            due: Vec::new(),
+            changed: Vec::new(),
+            used: vec![vec![0.0; channels.count() as usize]; counts.len()],
+            counts,
+            batches: (0, u64::MAX),
+            now: 0,
+        };
+        if run.traffic.wants_events() {
+            run.traffic.begin(0, &mut run.actions);
+            run.actions.take_wakes(&mut run.wakes);
+            run.wakes.clear();
+            run.set_alarms();
+        }
+        (0..sources).for_each(|source| run.query(source));
+        run.settle();
+        run
+    }
+
+    /// Counts by batches of `length` ticks from now on.
+    pub fn count_batches(&mut self, length: u64) {
+        self.batches = (self.now, length.max(1));
+    }
+
+    /// Handles all events before `until`, in ticks.
+    pub fn run_until(&mut self, until: u64) {
+        while let Some(at) = self.events.first().filter(|&at| at < until) {
+            self.now = at;
+            while self.events.first() == Some(at) {
+                self.handle_instant();
+            }
+            self.settle();
+        }
+        self.now = until.max(self.now);
+    }
+
+    /// Handles all events of the present instant that are known.
+    fn handle_instant(&mut self) {
+        while let Some((_, _, event)) = self.events.take(self.now) {
+            match event {
+                FlowEvent::Ends { flow, rates } => {
+                    if self.messages[flow as usize / 2].flows[flow as usize % 2].rates == rates {
+                        self.end(flow);
+                    }
+                }
+                FlowEvent::Arrives { message } => self.arrive(message),
+                FlowEvent::Due { source } => self.due.push(source),
+                FlowEvent::Alarm { target, purpose } => {
+                    self.traffic_events.push(TrafficEvent::Alarm { target, purpose });
+                }
+                FlowEvent::Notice { place } => {
+                    let notice = self.notices[place as usize].take();
+                    self.traffic_events.extend(notice.map(TrafficEvent::Notice));
+                }
+            }
+        }
+        if !self.traffic_events.is_empty() {
+            self.traffic_events.sort_unstable();
+            for what in self.traffic_events.drain(..) {
+                self.traffic.on_event(what, self.now, &mut self.actions);
+            }
+            self.carry_out();
+        }
+        let mut due = std::mem::take(&mut self.due);
+        due.sort_unstable();
+        for source in due.drain(..) {
+            self.send_head(source as usize);
+        }
+        self.due = due;
+    }
+
+    /// Lets `visit` change the traffic, and carries out the requests that it makes.
+    pub fn change_traffic(&mut self, visit: impl FnOnce(&mut NodeTraffic, &mut Actions)) {
+        visit(&mut self.traffic, &mut self.actions);
+        self.carry_out();
+        self.settle();
+    }
+
+    /// Carries out the requests of the traffic.
+    fn carry_out(&mut self) {
+        self.set_alarms();
+        let mut wakes = std::mem::take(&mut self.wakes);
+        self.actions.take_wakes(&mut wakes);
+        for source in wakes.drain(..).map(|source| source as usize) {
+            let is_early = self.heads[source].is_some_and(|head| head.release > self.now);
+            if self.heads[source].is_none() || (is_early && self.traffic.take_back(source)) {
+                self.query(source);
+            }
+        }
+        self.wakes = wakes;
+    }
+
+    /// Sets the alarms that the traffic has requested, and sends its notices.
+    fn set_alarms(&mut self) {
+        for (at, target, purpose) in self.actions.take_alarms() {
+            self.events.push(at.max(self.now), 0, FlowEvent::Alarm { target, purpose });
+        }
+        for (at, notice) in self.actions.take_notices() {
+            let free = self.notices.iter().position(Option::is_none);
+            let place = free.unwrap_or(self.notices.len());
+            if free.is_none() {
+                self.notices.push(None);
+            }
+            self.notices[place] = Some(notice);
+            self.events.push(at.max(self.now), 0, FlowEvent::Notice { place: place as u32 });
+        }
+    }
+
+    /// Starts the head of a source's queue if it is due and may leave, and asks for the next.
+    fn send_head(&mut self, source: usize) {
+        if self.sending.get(source) == Some(&true) {
+            return;
+        }
+        if let Some(head) = self.heads[source].take_if(|head| head.release <= self.now) {
+            self.start(source, &head);
+            self.query(source);
+        }
+    }
+
+    /// Asks a source for its messages, and starts those that are due and may leave.
+    fn query(&mut self, source: usize) {
+        self.heads[source] = None;
+        loop {
+            let next = self.traffic.next(source, self.now, &mut self.actions);
+            self.set_alarms();
+            let Some(demand) = next else { return };
+            let is_due = demand.release <= self.now;
+            if !is_due || self.sending.get(source) == Some(&true) {
+                self.heads[source] = Some(demand);
+                if !is_due {
+                    self.events.push(demand.release, 0, FlowEvent::Due { source: source as u32 });
+                }
+                return;
+            }
+            self.start(source, &demand);
+        }
+    }
+
+    /// Starts a message as a flow.
+    fn start(&mut self, source: usize, demand: &Demand) {
+        let &Demand { generated_at, part, to: Target::Node(to), bytes, flow_id, mark, .. } = demand else { return };
+        let planes = self.plan.channels().planes() as usize;
+        let (from, plane) = (NodeId((source / planes) as u32), PlaneId((source % planes) as u8));
+        let packets = u64::from(bytes).div_ceil(u64::from(self.plan.packet()));
+        self.paths.find(&Ends { from, plane, to, packets }, &mut self.found);
+        let generated_at = generated_at * self.plan.units_per_tick() + part;
+        let message = Message {
+            flow_id,
+            mark,
+            bytes,
+            source: source as u32,
+            plane,
+            to,
+            generated_at,
+            delay: self.found.delay,
+            routers: self.found.routers,
+            is_buffered: false,
+            flows: [FlowLeft::default(); 2],
+            next: NONE,
+        };
+        let place = match self.free {
+            NONE => {
+                self.messages.push(message);
+                self.messages.len() as u32 - 1
+            }
+            free => {
+                let own = &mut self.messages[free as usize];
+                self.free = own.next;
+                *own = Message { flows: own.flows, ..message };
+                free
+            }
+        };
+        // Messages that fit into the buffers on their way leave their node whatever is in their way.
+        let buffered = &mut self.buffered[source];
+        let parts = match *buffered + u64::from(bytes) <= self.found.room {
+            true => {
+                *buffered += u64::from(bytes);
+                &[PathPart::Node, PathPart::Network][..]
+            }
+            false => &[PathPart::Whole],
+        };
+        self.messages[place as usize].is_buffered = parts.len() > 1;
+        for ((flow, &part), own) in (2 * place..).zip(parts).zip(&mut self.messages[place as usize].flows) {
+            self.rates.start(flow, &self.found, part);
+            (own.is_open, own.left, own.since) = (true, bytes.into(), self.now);
+        }
+        if let Some(sending) = self.sending.get_mut(source) {
+            *sending = true;
+        }
+        self.counts[(flow_id >> FLOW_BITS) as usize].started(generated_at);
+    }
+
+    /// Computes rates anew, and the times at which messages leave.
+    fn settle(&mut self) {
+        self.rates.settle(self.now, &mut self.changed);
+        let (tick, packet) = (self.plan.tick().0 as f64, f64::from(self.plan.packet()));
+        for (flow, former) in self.changed.drain(..) {
+            let own = &mut self.messages[flow as usize / 2].flows[flow as usize % 2];
+            own.left = (own.left - former * (self.now - own.since) as f64 * tick).max(0.0);
+            own.since = self.now;
+            own.rates += 1;
+            let state = &mut self.rates.flows[flow as usize];
+            let rate = state.rate;
+            if rate > 0.0 {
+                let before_last = (own.left - packet).max(0.0) / rate / tick;
+                state.ends_from = self.now.saturating_add(before_last as u64);
+                let ticks = (own.left / rate / tick - ROUNDING).ceil().max(1.0) as u64;
+                let event = FlowEvent::Ends { flow, rates: own.rates };
+                self.events.push(self.now.saturating_add(ticks), flow.into(), event);
+            }
+        }
+    }
+
+    /// Ends a flow. Its message has left if it is the last one.
+    fn end(&mut self, flow: u32) {
+        let place = flow / 2;
+        let message = &mut self.messages[place as usize];
+        let own = &mut message.flows[flow as usize % 2];
+        (own.is_open, own.left) = (false, 0.0);
+        own.rates += 1;
+        let &mut Message { flow_id, bytes, source, flows, .. } = message;
+        let used = &mut self.used[(flow_id >> FLOW_BITS) as usize];
+        self.rates.visit(flow, &mut |channel, share| {
+            used.get_mut(channel as usize).into_iter().for_each(|used| *used += f64::from(bytes) * share);
+        });
+        self.rates.end(flow);
+        if let Some(sending) = self.sending.get_mut(source as usize).filter(|_| flow.is_multiple_of(2)) {
+            *sending = false;
+            self.due.push(source);
+        }
+        if !flows.iter().any(|own| own.is_open) {
+            self.leave(place);
+        }
+    }
+
+    /// Counts a message that has left, and schedules its arrival.
+    fn leave(&mut self, place: u32) {
+        let Message { flow_id, bytes, source, plane, to, generated_at, delay, routers, is_buffered, .. } =
+            self.messages[place as usize];
+        self.buffered[source as usize] -= if is_buffered { bytes.into() } else { 0 };
+        let arrives = self.now.saturating_add(delay);
+        let batch = ((self.now - self.batches.0) / self.batches.1) as usize;
+        let departed = Departed { flow_id, bytes, plane, to, generated_at, arrives, routers };
+        self.counts[(flow_id >> FLOW_BITS) as usize].departed(&departed, batch, self.plan.units_per_tick());
+        self.events.push(arrives, place.into(), FlowEvent::Arrives { message: place });
+    }
+
+    /// Handles the arrival of a message's last byte.
+    fn arrive(&mut self, place: u32) {
+        let message = &mut self.messages[place as usize];
+        message.next = std::mem::replace(&mut self.free, place);
+        let &mut Message { flow_id, mark, bytes, plane, to, .. } = message;
+        self.counts[(flow_id >> FLOW_BITS) as usize].under_way -= u64::from(bytes);
+        if self.traffic.wants_events() {
+            let time = self.now;
+            self.traffic_events.push(TrafficEvent::Delivered { node: to, plane, flow_id, bytes, mark, time });
+        }
+    }
+
+    /// Returns the bytes that messages of a packet class have sent by each channel.
+    pub fn usage(&self, class: usize) -> Vec<f64> {
+        let mut all = self.used[class].clone();
+        for (flow, own) in (0..).zip(self.messages.iter().flat_map(|message| &message.flows)) {
+            let message = &self.messages[flow as usize / 2];
+            if !own.is_open || (message.flow_id >> FLOW_BITS) as usize != class {
+                continue;
+            }
+            let since = (self.now - own.since) as f64 * self.plan.tick().0 as f64;
+            let sent = f64::from(message.bytes) - (own.left - self.rates.flows[flow as usize].rate * since).max(0.0);
+            self.rates.visit(flow, &mut |channel, share| {
+                all.get_mut(channel as usize).into_iter().for_each(|used| *used += sent * share);
+            });
+        }
+        all
+    }
+}

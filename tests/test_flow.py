@@ -1,0 +1,124 @@
+"""The flow model: closed forms, the packet model beside it, and the keys that it refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import cutthrough as ct
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Links of 1 B/ns and 20 ns, routers of 90 ns: a path through r routers takes 20 ns (r + 1) + 90 ns r.
+BASE: dict[str, Any] = {
+    "link": {"bandwidth": "8 Gb/s", "delay": "20 ns"},
+    "router": {"kind": "output-queued", "delay": "90 ns"},
+}
+PACER = {"kind": "window", "window": "8 KiB"}
+ONE_ROUTER, TWO_ROUTERS = 130.0, 240.0
+
+
+def run(model: str, program: dict[str, Any], **sections: Any) -> ct.Point:
+    """Returns the result of a program."""
+    workload = {"kind": "program", "program": program}
+    return ct.run({**BASE, "workload": workload, "simulation": {"model": model}, **sections})[0]
+
+
+def goal(folder: Path, ranks: int, sends: list[tuple[int, int, int]]) -> dict[str, Any]:
+    """Returns the program of messages (from, to, bytes) that are all sent at once."""
+    lines = [f"num_ranks {ranks}"]
+    for rank in range(ranks):
+        own = [f"s{n}: send {size}b to {to} tag {n}" for n, (src, to, size) in enumerate(sends) if src == rank]
+        own += [f"r{n}: recv {size}b from {src} tag {n}" for n, (src, to, size) in enumerate(sends) if to == rank]
+        lines += [f"rank {rank} {{", *own, "}"]
+    (folder / "sends.goal").write_text("\n".join(lines) + "\n")
+    return {"kind": "goal", "file": str(folder / "sends.goal")}
+
+
+def test_a_message_alone_takes_what_its_packets_take(tmp_path: Path) -> None:
+    """Catches a delay that is left out or counted twice, and a message that waits for its own packets."""
+    for size in (1, 1000, 1 << 20, 3 << 30):
+        program = goal(tmp_path, 9, [(0, 8, size)])
+        tree = {"kind": "fat-tree", "k": 3, "n": 2}
+        for topology, delay in (("single-switch:9", ONE_ROUTER), (tree, 3 * 90.0 + 4 * 20.0)):
+            point = run("flow", program, topology=topology)
+            assert point["time_ns"] == size + delay
+            assert point["model"] == "flow"
+            if size <= 1 << 20:
+                assert abs(run("packet", program, topology=topology)["time_ns"] - point["time_ns"]) <= 1
+
+
+def test_messages_share_channels(tmp_path: Path) -> None:
+    """Catches a share that does not grow when another message ends."""
+    size = 1 << 20
+    two = run("flow", goal(tmp_path, 3, [(0, 2, size), (1, 2, size)]), topology="single-switch:3")
+    assert two["time_ns"] == 2 * size + ONE_ROUTER
+    # Half of message 1 passes beside message 0, and the rest alone.
+    uneven = run("flow", goal(tmp_path, 3, [(0, 2, size), (1, 2, 2 * size)]), topology="single-switch:3")
+    assert uneven["per_rank"][2] == 3 * size + ONE_ROUTER
+    # Nodes 1 to 3 of a line send to node 0: the far ones by one input, so that node 1 ends when it has sent its
+    # message at half of the rate, and the others share the other half and then the whole.
+    line = goal(tmp_path, 4, [(1, 0, size), (2, 0, size), (3, 0, size)])
+    topology = {"kind": "mesh", "dims": [4]}
+    point = run("flow", line, topology=topology)
+    assert point["time_ns"] == pytest.approx(3 * size + TWO_ROUTERS, abs=250)
+    assert point["time_ns"] == pytest.approx(run("packet", line, topology=topology)["time_ns"], rel=1e-3)
+
+
+def test_collectives_take_their_closed_forms() -> None:
+    """Catches steps that overlap or wait, and rates that are not those of the steps."""
+    size = 1 << 20
+    ring = {"kind": "collective", "operation": "allreduce", "algorithm": "ring", "size": f"{size} B"}
+    pairwise = {"kind": "collective", "operation": "alltoall", "algorithm": "pairwise", "size": f"{size} B"}
+    for router in ("output-queued", "virtual-output-queued", "input-output-queued", "input-queued"):
+        sections = {"topology": "single-switch:8", "router": {"kind": router, "delay": "90 ns"}}
+        assert run("flow", ring, **sections)["time_ns"] == 14 * (size / 8 + ONE_ROUTER)
+        assert run("flow", pairwise, **sections)["time_ns"] == 7 * (size + ONE_ROUTER)
+
+
+def test_phases_and_traffic_at_a_rate_are_those_of_packets() -> None:
+    """Catches volumes or messages that are lost or counted twice, and a load that is not the offered one."""
+    found = {}
+    for model in ("packet", "flow"):
+        tree = {"topology": {"kind": "fat-tree", "k": 4, "n": 2}, "routing": {"kind": "d-mod-k"}}
+        sections = {**BASE, **tree, "simulation": {"model": model}}
+        exchange = ct.run({**sections, "workload": {"kind": "exchange", "dims": [4, 4], "volume": "256 KiB"}})[0]
+        traffic = {"kind": "traffic", "load": 0.2, "message_size": "8 KiB", "pattern": {"kind": "shift", "offset": 5}}
+        measure = {"warm_up": "1 ms", "min_time": "10 ms", "max_time": "11 ms", "messages": True}
+        shift = ct.run({**sections, "workload": traffic, "measure": measure})[0]
+        found[model] = exchange["time_ns"], shift["accepted_load"], shift["messages"]["latency_mean_ns"]
+    assert found["flow"] == pytest.approx(found["packet"], rel=0.02)
+
+
+def test_threads_and_seeds_change_nothing() -> None:
+    """Catches an order that depends on memory or threads."""
+    halo = {"kind": "halo-2d", "message_size": "64 KiB", "iterations": 3}
+    points = [dict(run("flow", halo, topology="torus:4x4")) for _ in range(2)]
+    for point in points:
+        point.pop("wall_s")
+    assert points[0] == points[1]
+
+
+@pytest.mark.parametrize(
+    ("key", "sections"),
+    [
+        ("simulation.model", {"topology": {"kind": "flat", "nodes": 4}}),
+        ("node.receive_buffer", {"node": {"receive_buffer": "64 KiB"}}),
+        ("measure.series", {"measure": {"series": "1 us"}}),
+        ("measure.timeline", {"measure": {"timeline": True}}),
+        ("routing.kind", {"topology": "hyperx:4x4", "routing": {"kind": "ugal-l"}}),
+        ("workload.injection", {"workload": {"kind": "traffic", "load": 1.0, "injection": "backlogged"}}),
+        ("workload.pacer", {"workload": {"kind": "traffic", "load": 0.1, "pacer": PACER}}),
+        ("nic.bus.directions", {"nic": {"kind": "loggp", "bus": {"bandwidth": "8 Gb/s", "directions": "one"}}}),
+    ],
+)
+def test_refused_keys_are_named(key: str, sections: dict[str, Any]) -> None:
+    """Catches a key that is ignored."""
+    base = {**BASE, "topology": "torus:4x4", "workload": {"kind": "program", "program": {"kind": "incast"}}}
+    if key == "simulation.model":
+        del base["router"]
+    with pytest.raises(ct.ExperimentError) as raised:
+        ct.check({**base, "simulation": {"model": "flow"}, **sections})
+    assert key.rsplit(".", 1)[-1] in str(raised.value)
+    assert "flow" in str(raised.value)
