@@ -52,6 +52,7 @@ fn interface(eager: Option<u64>) -> NicParams {
         eager_limit: eager,
         control: 32,
         packet: 1 << 30,
+        whole: false,
         pace: 1,
         tick: 1,
         protocol: ProtocolParams::PLAIN,

@@ -174,6 +174,9 @@ fn flows(spec: &ExperimentSpec) -> Option<Wrong> {
     if spec.measure.timeline {
         return wrong("measure.timeline", "no times of packets on channels to explain");
     }
+    if spec.measure.search.is_some() {
+        return wrong("measure.search", "no queues that grow beyond saturation");
+    }
     let parts = spec.nic.parts().map(|parts| parts.params(NicParams::free(1, 0, 1)).parts);
     if parts.is_some_and(|parts| parts.bus.shared) {
         return wrong("nic.bus.directions", "buses of full duplex only");
@@ -223,17 +226,17 @@ fn flows_of(spec: &WorkloadSpec) -> Option<Wrong> {
     }
 }
 
-/// Refuses a routing that weighs paths by congestion, on a network of flows.
+/// Refuses an adaptive routing on a network of flows.
 ///
 /// # Errors
-/// If the model has flows and the routing chooses between direct paths and detours.
+/// If the model has flows and the routing chooses paths by congestion.
 pub(crate) fn check_routing(routing: &dyn Routing, model: &dyn NetworkModel) -> Result<(), KeyError> {
-    if !model.has(Feature::Flows) || routing.options().len() <= 1 {
+    if !model.has(Feature::Flows) || !routing.adaptive() {
         return Ok(());
     }
     let message = format!(
-        "`{}` weighs paths by the queues of routers, and the flow model has none: choose an oblivious routing, or one that \
-         adapts among shortest paths",
+        "`{}` chooses paths by the queues of routers, and the flow model has none: choose an oblivious routing, such as \
+         d-mod-k on a fat tree",
         routing.kind()
     );
     Err(KeyError::new("routing.kind", message))

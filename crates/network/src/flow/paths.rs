@@ -272,8 +272,8 @@ fn bandwidth(plan: &Plan, class: ChannelClass, [sending, receiving]: [f64; 2]) -
     (plan.bandwidth(class).0 as f64 / 8e12).min(1.0 / part)
 }
 
-/// Returns the rate that credits allow on a channel of a class into a router of a set whose packets leave by channels of
-/// class `next`, in bytes per picosecond: whole packets in each credit round trip.
+/// Returns the rate that credits allow on a channel of a class into a router of a set whose packets leave by channels
+/// of class `next`, in bytes per picosecond: whole packets in each credit round trip.
 fn by_credits(plan: &Plan, class: ChannelClass, set: usize, next: ChannelClass) -> f64 {
     if plan.topology().is_ejection(class) || plan.topology().is_injection(next) {
         return 0.0;

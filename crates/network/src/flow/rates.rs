@@ -5,7 +5,7 @@
 //! along all others a flow is limited by its own bound, the least capacity on its path.
 //!
 //! A start or an end changes the rates of a connected set of flows. The set begins with the flows that have started and
-//! those that share a full channel with a changed flow, and grows along full channels. The rates of all other flows are
+//! all flows of full channels that a flow has left, and grows along full channels. The rates of all other flows are
 //! fixed while the set is filled ([`super::fill`]). If a channel with other flows becomes full, they join the set, and
 //! it is filled again. So a change costs no more than the flows that it can reach.
 

@@ -2,8 +2,8 @@
 //!
 //! A message starts as a flow when its node hands it over, and has left when its bytes have passed at the rates that it
 //! has had. Its last byte arrives the delay of its path later. A message that fits into the buffers on its way, with
-//! those before it, is two flows, one on the channel of its node and one through the network. It has left when both have
-//! ended. Everything at one instant is handled before the rates are computed anew.
+//! those before it, is two flows, one on the channel of its node and one through the network. It has left when both
+//! have ended. Everything at one instant is handled before the rates are computed anew.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(super) struct Message {
     /// Delay of its path, in ticks.
     delay: u64,
     routers: u32,
-    /// Whether its bytes count among those that its source has in buffers.
+    /// Whether its bytes count in `FlowRun::buffered`.
     is_buffered: bool,
     /// Its flow, or its flows through the node's channel and through the network.
     flows: [FlowLeft; 2],
@@ -246,7 +246,7 @@ impl FlowRun {
         }
     }
 
-    /// Asks a source for its messages, and starts those that are due and may leave.
+    /// Asks a source for its messages, and starts each that is due and may leave.
     fn query(&mut self, source: usize) {
         self.heads[source] = None;
         loop {

@@ -78,7 +78,7 @@ fn a_message_that_waits_holds_up_the_others_of_its_node() {
 #[test]
 fn strands_of_a_flow_have_one_rate() {
     // Would catch strands with rates that do not keep their shares, and capacity that they leave unused: half of flow 0
-    // goes by channel 2, which it shares with flow 1.
+    // takes channel 2, which it shares with flows 1 and 2.
     let mut network = network(6, Sharing::ByInput);
     network.start(0, &PathSet::of(&[(&[0, 2, 5], 0.5), (&[0, 3, 5], 0.5)], 1.0), PathPart::Whole);
     network.start(1, &PathSet::of(&[(&[1, 2], 1.0)], 1.0), PathPart::Whole);

@@ -26,8 +26,8 @@ pub(super) struct Statement {
     turn: f64,
 }
 
-/// Returns the largest rate of a child of a node that divides a share evenly, if some children use less. `rates` are the
-/// rates that the children can use.
+/// Returns the largest rate of a child of a node that divides a share evenly, if some children use less. `rates` are
+/// the rates that the children can use.
 fn level(share: f64, rates: impl Iterator<Item = f64> + Clone) -> f64 {
     let (count, used, most) =
         rates.clone().fold((0_u32, 0.0, 0.0_f64), |(count, used, most), rate| (count + 1, used + rate, most.max(rate)));

@@ -95,7 +95,7 @@ struct Filling {
     leaves: u32,
 }
 
-/// Strands of a channel that are still to be divided among the children of a node: `level` channels back, they have come
+/// Strands of a channel that are to be divided among the children of a node: `level` channels back, they have come
 /// by different inputs or are of different flows.
 #[derive(Clone, Copy, Debug)]
 struct Division {
@@ -336,7 +336,7 @@ impl Fill {
         });
     }
 
-    /// Fixes the flows of full channels, and those that have reached their bounds. If there are none, fixes the flows
+    /// Fixes the flows of full channels, and flows that have reached their bounds. If there are none, fixes the flows
     /// with the least share.
     fn fix_round(&mut self) {
         let known = self.open_flows.len();
