@@ -3,8 +3,9 @@
 //! Before an experiment is checked, the sections of its machine are written where the experiment has no value. Any
 //! value can therefore be overridden, and a resolved experiment shows all of them. A section of another kind replaces
 //! the machine's section, and a topology of another kind also its classes of channels, its routing and its routers,
-//! which fit its own topology. The delay model leaves out what it has not, such as the routing. A network of the machine completes the experiment's network of its name. `[nic]` is left
-//! out of experiments without ranks, which refuse its keys.
+//! which fit its own topology. The delay model leaves out keys that it refuses, such as the routing. A network of the
+//! machine completes the experiment's network of its name. `[nic]` is left out of experiments without ranks, which
+//! refuse its keys.
 
 use std::path::Path;
 

@@ -120,7 +120,7 @@ def study(
                 where = "there are" if request.hosts is None else f"{request.hosts} has"
                 tell(f"note: {where} no hosts of run `{run}` of {name}, which is on the first nodes")
         quiet = Running(hosts, request.effort, None, kept, request.background)
-        # A variant starts from the constants of the machine without it, except for those that it sets.
+        # A variant starts from the constants of the machine's earlier variants. Its own keys stay.
         known_of = max((count for count in range(len(variant) + 1) if (name, variant[:count]) in fits), default=None)
         begin = {} if known_of is None else fits[name, variant[:known_of]]
         for place in variant[known_of or 0 :]:

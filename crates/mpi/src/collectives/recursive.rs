@@ -129,8 +129,7 @@ impl Phase for Unfold {
     }
 }
 
-/// Recursive doubling of a buffer: pairs exchange and combine all of it. A member sends all segments of a step at once, and
-/// combines each as it arrives.
+/// Recursive doubling of a buffer: pairs exchange and combine all of it. A member sends all segments of a step at once.
 #[derive(Debug)]
 pub(super) struct Exchange(pub Pairing);
 
