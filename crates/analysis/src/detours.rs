@@ -7,9 +7,10 @@
 //! detours. Of the packets that meet a longer queue, the share t / (t + `DETOURS_AT`) takes the detour, where t is the
 //! time that the seen channel needs for all direct paths, relative to the time of the busiest node.
 //!
-//! On dragonflies of 72 to 1,056 nodes, estimated packet-hops are 0.84 to 1.19 times those of a run. They are down to
-//! 0.75 times for linear alltoalls on 342 nodes, whose ranks post hundreds of messages at once, and up to 1.35 times
-//! with buffers of one packet.
+//! On dragonflies of 72 to 1,056 nodes, estimated packet-hops are 0.84 to 1.36 times those of a run. (The constants
+//! were fitted to a threshold of 4, before costs estimated delays; then they were at most 1.19 times those.) They are
+//! down to 0.75 times for linear alltoalls on 342 nodes, whose ranks post hundreds of messages at once, and up to 1.35
+//! times with buffers of one packet.
 
 use engine::{Owner, Stream};
 use routing::{PathOption, Probe};
@@ -62,8 +63,12 @@ pub(crate) fn mean_routers(system: &System, seed: u64, followed: &Followed<'_>) 
     let times = |channel: ChannelId| loads[channel.index()] / all * spread / system.capacity(channel);
     let (mut direct, mut detour) = (Stream::new(seed, Owner::Node(0)), Stream::new(seed, Owner::Node(1)));
     let mut more = 0.0;
+    let plan = &system.network.plan;
+    let packet = f64::from(system.network.packet);
     // Mean queue in packets of the largest size, in which thresholds are counted.
-    let queue = MEETING * size.max(1.0) / f64::from(system.network.packet);
+    let queue = MEETING * size.max(1.0) / packet;
+    // Congestion of a channel without a queue, in packets. Routers of the first class stand for all.
+    let unloaded = |channel| f64::from(plan.without_queue(plan.class_of(channel), 0).1) / packet;
     each_path(pairs, each, &mut |pair, weight| {
         let mut share = 0.0_f64;
         let near = follow(system, (pair, Way::Direct), &mut direct, &mut |channel, weighed| {
@@ -72,7 +77,7 @@ pub(crate) fn mean_routers(system: &System, seed: u64, followed: &Followed<'_>) 
                     Probe::Channel(probed) => probed,
                     Probe::First | Probe::Ahead | Probe::Next | Probe::Path => channel,
                 });
-                share = share.max(detoured(paths, queue) * seen / (seen + DETOURS_AT));
+                share = share.max(detoured(paths, unloaded(channel), queue) * seen / (seen + DETOURS_AT));
             }
         });
         if share > 0.0 {
@@ -84,10 +89,12 @@ pub(crate) fn mean_routers(system: &System, seed: u64, followed: &Followed<'_>) 
 }
 
 /// Returns the probability that a queue is so long that the second of two paths costs less, if nothing waits there.
-/// `queue`: mean length of the queue on the first path, in packets.
-fn detoured([direct, detour]: [PathOption; 2], queue: f64) -> f64 {
-    let threshold = detour.bias.saturating_sub(direct.bias);
-    (-f64::from(threshold) / f64::from(direct.channels.max(1)) / queue).exp()
+/// `unloaded`: congestion of a channel without a queue; `queue`: mean length of the queue on the first path, both in
+/// packets.
+fn detoured([direct, detour]: [PathOption; 2], unloaded: f64, queue: f64) -> f64 {
+    let longer = f64::from(detour.channels.saturating_sub(direct.channels));
+    let threshold = f64::from(detour.bias.saturating_sub(direct.bias)) + longer * unloaded;
+    (-threshold / f64::from(direct.channels.max(1)) / queue).exp()
 }
 
 fn each_path(pairs: &[((NodeId, NodeId), f64)], each: u64, visit: &mut dyn FnMut((NodeId, NodeId), f64)) {

@@ -79,6 +79,12 @@ pub(crate) struct Class {
     pub depth: u32,
     /// Depth in bytes of the buffers behind the inputs of the router that the channel leaves. 0 if there are none.
     pub inner_depth: u32,
+    /// Bytes without credit while packets keep the channel busy and meet no others: bandwidth times the least credit
+    /// round trip, rounded up to whole packets. 0 unless congestion estimates delay.
+    pub in_flight: u32,
+    /// Congestion of the channel without a queue, in bytes: the largest packet, and the bandwidth times the delay of the
+    /// channel and of the router behind it. 0 unless congestion estimates delay.
+    pub unloaded: u32,
     /// Bandwidth of the crossbar of the router that the channel leaves, as a multiple of the link's.
     pub speedup: u8,
     /// Virtual channels that packets use.

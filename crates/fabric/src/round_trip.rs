@@ -46,6 +46,19 @@ impl Plan {
         }
     }
 
+    /// Returns the bytes in flight on a busy channel of a class into routers of a set, and its congestion without a
+    /// queue, also in bytes: see `Routing::estimates_delay`. Both are 0 if congestion does not estimate delay.
+    pub fn without_queue(&self, class: ChannelClass, set: usize) -> (u32, u32) {
+        if !self.routing.estimates_delay(class) {
+            return (0, 0);
+        }
+        let (packet, link) = (u64::from(self.packet), self.links[usize::from(class.0)]);
+        let full = link.full.max(1);
+        let in_flight = self.least_credit_round_trip(class, set).div_ceil(full).saturating_mul(packet);
+        let delayed = (link.delay + self.routers[set].delay).saturating_mul(packet) / full;
+        [in_flight, packet.saturating_add(delayed)].map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX)).into()
+    }
+
     /// Returns whether packets of a channel that leave by several others may return their credits as they arrive.
     pub fn returns_credits_early(&self) -> bool {
         matches!(&self.router, RouterSpec::OutputQueued(spec) if spec.credits == CreditRule::RowMinimum)

@@ -258,6 +258,12 @@ pub trait Routing: Debug + Send + Sync {
     fn congestion_behind(&self, _first: (RouterId, PortId), _hop: &Hop, _snapshot: &[u64]) -> u64 {
         0
     }
+    /// Returns whether the congestion of the channels of a class estimates a packet's delay. If so, it has the packet
+    /// itself and the bytes that the channel sends in the delay of itself and the next router, busy or not. In return,
+    /// bytes in flight do not count: those for which a busy channel without a queue behind it lacks credit.
+    fn estimates_delay(&self, _class: ChannelClass) -> bool {
+        false
+    }
     /// Returns whether routers count the bytes that wait for a port by class of virtual channels: see `Probe::Ahead`.
     fn reads_classes(&self) -> bool {
         false

@@ -16,10 +16,12 @@ use units::{Draw, NodeId, PortId, RouterId, VcClass};
 const KINDS: [&str; 4] = ["valiant-node", "ugal-l", "ugal-g", "par"];
 
 /// Routings that weigh several paths of each kind, with keys.
-const SEVERAL: [&str; 3] = [
+const SEVERAL: [&str; 5] = [
     r#"{"kind": "slingshot"}"#,
     r#"{"kind": "slingshot", "minimal": 1, "nonminimal": 3}"#,
     r#"{"kind": "aries", "mode": "increasing"}"#,
+    r#"{"kind": "ugal-g", "nonminimal": 3}"#,
+    r#"{"kind": "par", "nonminimal": 2}"#,
 ];
 
 fn spec(kind: &str) -> RoutingSpec {
@@ -428,14 +430,19 @@ fn a_second_router_weighs_different_detours() {
 }
 
 #[test]
-fn slingshot_weighs_at_most_four_paths() {
-    for (keys, key) in [
-        (r#""minimal": 2, "nonminimal": 3"#, "nonminimal"),
-        (r#""minimal": 3, "nonminimal": 2"#, "nonminimal"),
-        (r#""minimal": 4, "nonminimal": 1"#, "minimal"),
-        (r#""nonminimal": 65535"#, "nonminimal"),
+fn four_paths_of_a_kind_are_weighed_at_most() {
+    // Slingshot: four paths of both kinds together. Would catch a routing that does not check its numbers of paths.
+    for (kind, keys, key) in [
+        ("slingshot", r#""minimal": 2, "nonminimal": 3"#, "nonminimal"),
+        ("slingshot", r#""minimal": 3, "nonminimal": 2"#, "nonminimal"),
+        ("slingshot", r#""minimal": 4, "nonminimal": 1"#, "minimal"),
+        ("slingshot", r#""nonminimal": 65535"#, "nonminimal"),
+        ("aries", r#""minimal": 5"#, "minimal"),
+        ("ugal-l", r#""nonminimal": 5"#, "nonminimal"),
+        ("ugal-g", r#""nonminimal": 0"#, "nonminimal"),
+        ("par", r#""nonminimal": 65535"#, "nonminimal"),
     ] {
-        let spec: RoutingSpec = serde_json::from_str(&format!(r#"{{"kind": "slingshot", {keys}}}"#)).unwrap();
+        let spec: RoutingSpec = serde_json::from_str(&format!(r#"{{"kind": "{kind}", {keys}}}"#)).unwrap();
         assert_eq!(spec.build(&*torus(&[5], 1)).unwrap_err().key, key, "{keys}");
     }
 }

@@ -56,6 +56,8 @@ class _UgalLKeys(Section):
     detour: Literal["node", "group"] | None = key("Kind of waypoint of a detour.")
     threshold: int | None = key("""Cost advantage that a detour must exceed, in packets of the largest size times
         channels.""")
+    nonminimal: int | None = key("""Number of detours that are weighed. Their waypoints differ. Default: 4 in networks
+        that are neither grids nor grids of cliques and have no groups (as Slim Fly and Jellyfish), else 1.""")
     exclude_source_group: bool | None = key("""Whether packets avoid waypoints in their source's group. Without groups:
         at their source's router.""")
     exclude_destination_group: bool | None = key("""Whether packets avoid waypoints in their destination's group.

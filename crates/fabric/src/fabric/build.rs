@@ -108,9 +108,10 @@ const CACHED_OUTPUTS: usize = 1 << 13;
 
 fn classes(plan: &Plan) -> Classes {
     let mut classes = Box::new([Class::default(); MOST_LINK_CLASSES]);
-    for (class, (channel, [from, to])) in classes.iter_mut().zip(plan.link_classes()) {
-        let (link, [from, to]) = (plan.links[usize::from(channel.0)], [from, to].map(|set| &plan.routers[set]));
+    for (class, (channel, [from, set])) in classes.iter_mut().zip(plan.link_classes()) {
+        let (link, [from, to]) = (plan.links[usize::from(channel.0)], [from, set].map(|set| &plan.routers[set]));
         let leads_to_router = !plan.topology.is_ejection(channel) && channel != plan.internal;
+        let (in_flight, unloaded) = if leads_to_router { plan.without_queue(channel, set) } else { (0, 0) };
         *class = Class {
             delay: link.delay,
             delay_with_router: link.delay + if leads_to_router { to.delay } else { 0 },
@@ -118,6 +119,8 @@ fn classes(plan: &Plan) -> Classes {
             crossing: link.full.div_ceil(u64::from(from.speedup)),
             depth: to.depths[usize::from(channel.0)],
             inner_depth: from.inner_depth,
+            in_flight,
+            unloaded,
             speedup: from.speedup,
             vcs: if channel == plan.internal { 1 } else { plan.vcs_on(channel) },
             vcs_per_class: plan.vcs_per_class[usize::from(channel.0)],

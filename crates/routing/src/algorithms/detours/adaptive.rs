@@ -3,7 +3,8 @@
 //!
 //! Each packet draws a waypoint at its source, as under Valiant routing, and its router compares two paths. The cost of
 //! a path is the congestion that it meets times its length in channels. The direct path is taken unless the detour
-//! costs less by more than the threshold.
+//! costs less by more than the threshold. With `nonminimal` above 1 the cheapest of several detours is compared, as
+//! under Aries ([`super::several`]).
 //! - *UGAL-L* reads the queues of the source router's own ports.
 //! - *UGAL-G* reads the queues of the global channel by which each path leaves the source's group, wherever in the
 //!   group that is. It reads them from a snapshot of the whole network that is taken at fixed times, so that a result
@@ -14,13 +15,16 @@
 //!   group, or, without groups, at the second router of the path.
 //!
 //! Model choices: the congestion of a port is the bytes that wait in the router for it, plus the occupied buffer space
-//! beyond it, over all its virtual channels. A packet whose destination is in its source's group goes directly, unless
-//! intra-group traffic may take detours. With `queues = "ahead"`, UGAL-L and PAR leave out the packets on other classes
-//! of virtual channels whose far end is full, since these do not hold a packet up. They matter where direct paths and
-//! detours leave by the same ports, as from the leaves of a dragonfly+. (Kim et al. 2008 compare the queues of virtual
-//! channels for the same reason: UGAL-L_VC.) Without groups, PAR could decide at every router of the direct path, which
-//! would need a class of virtual channels for each. The second router is the first that sees the queues of another
-//! router's ports, which is the gain over UGAL-L.
+//! beyond it, over all its virtual channels. UGAL and PAR replace the bytes of a credit round trip, which a busy
+//! channel without a queue has in flight, by the bytes of the packet and of the delay of channel and router, of a busy
+//! and of an idle channel alike ([`Routing::estimates_delay`]). The cost of a path then estimates its delay, so that an
+//! idle detour is not better than an idle direct path, and no threshold is needed. A packet whose destination is in its
+//! source's group goes directly, unless intra-group traffic may take detours. With `queues = "ahead"`, UGAL-L and PAR
+//! leave out the packets on other classes of virtual channels whose far end is full, since these do not hold a packet
+//! up. They matter where direct paths and detours leave by the same ports, as from the leaves of a dragonfly+. (Kim et
+//! al. 2008 compare the queues of virtual channels for the same reason: UGAL-L_VC.) Without groups, PAR could decide at
+//! every router of the direct path, which would need a class of virtual channels for each. The second router is the
+//! first that sees the queues of another router's ports, which is the gain over UGAL-L.
 
 use std::sync::Arc;
 
@@ -55,9 +59,11 @@ pub enum Queues {
     Ahead,
 }
 
-/// Default of `threshold`, in packets times channels: large enough that single packets in the way, which say nothing
-/// about the load, do not cause detours.
+/// Bias of Slingshot, and weak bias of Aries, in packets times channels.
 pub(super) const THRESHOLD: u32 = 4;
+
+/// Largest number of direct paths, and of detours, that are weighed.
+pub(super) const MOST_PATHS: u16 = 4;
 
 /// Default of `refresh`.
 pub(super) const REFRESH: Time = Time(100_000);
@@ -73,6 +79,11 @@ macro_rules! choosing_spec {
             /// Cost advantage that a detour must exceed, in packets of the largest size times channels.
             #[schemars(range(max = 1000000))]
             pub threshold: u32,
+            /// Number of detours that are weighed. Their waypoints differ. Default: 4 in networks that are neither
+            /// grids nor grids of cliques and have no groups (as Slim Fly and Jellyfish), else 1.
+            #[schemars(range(min = 1, max = 4))]
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub nonminimal: Option<u16>,
             /// Whether packets avoid waypoints in their source's group. Without groups: at their source's router.
             pub exclude_source_group: bool,
             /// Whether packets avoid waypoints in their destination's group. Without groups: at their destination's
@@ -88,7 +99,8 @@ macro_rules! choosing_spec {
             fn default() -> Self {
                 Self {
                     detour: DetourKind::Node,
-                    threshold: THRESHOLD,
+                    threshold: 0,
+                    nonminimal: None,
                     exclude_source_group: true,
                     exclude_destination_group: true,
                     intra_group: IntraGroup::Minimal,
@@ -104,8 +116,9 @@ macro_rules! choosing_spec {
                 Options {
                     detour: self.detour,
                     queues: None,
+                    estimates_delay: true,
                     bias: Bias::Even(self.threshold),
-                    paths: (1, 1),
+                    paths: (1, self.nonminimal),
                     group: ValiantGroupSpec {
                         exclude_source_group,
                         exclude_destination_group,
@@ -160,9 +173,11 @@ pub(super) struct Options {
     pub detour: DetourKind,
     /// Default: by the topology.
     pub queues: Option<Queues>,
+    /// Whether the congestion of a channel estimates a packet's delay: see `Routing::estimates_delay`.
+    pub estimates_delay: bool,
     pub bias: Bias,
-    /// Numbers of direct paths and of detours that are weighed.
-    pub paths: (u16, u16),
+    /// Numbers of direct paths and of detours that are weighed. Default of the latter: by the topology.
+    pub paths: (u16, Option<u16>),
     pub group: ValiantGroupSpec,
     pub node: ValiantNodeSpec,
 }
@@ -205,6 +220,7 @@ struct Choosing<D> {
     sight: Sight,
     detours: D,
     queues: Queues,
+    estimates_delay: bool,
     bias: Bias,
     /// Numbers of direct paths and of detours that are weighed.
     paths: (u16, u16),
@@ -216,8 +232,9 @@ impl UgalLSpec {
     /// Builds the routing on a topology: as a dragonfly, if it has groups with closed forms.
     ///
     /// # Errors
-    /// If a table would be larger than 1 GiB. Without closed forms: if a key speaks of groups that the topology or `detour`
-    /// does not have, if routers cannot reach one another, or if more than 64 classes of virtual channels were needed.
+    /// If `nonminimal` is out of range, or if a table would be larger than 1 GiB. Without closed forms: if a key speaks
+    /// of groups that the topology or `detour` does not have, if routers cannot reach one another, or if more than 64
+    /// classes of virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         Options { queues: self.queues, ..self.options() }.build("ugal-l", Sight::Router, topology)
     }
@@ -227,9 +244,9 @@ impl UgalGSpec {
     /// Builds the routing on a topology: as a dragonfly, if it has groups with closed forms.
     ///
     /// # Errors
-    /// If `refresh` is 0, or if a table would be larger than 1 GiB. Without closed forms: if a key speaks of groups that
-    /// the topology or `detour` does not have, if routers cannot reach one another, or if more than 64 classes of virtual
-    /// channels were needed.
+    /// If `refresh` is 0 or `nonminimal` is out of range, or if a table would be larger than 1 GiB. Without closed
+    /// forms: if a key speaks of groups that the topology or `detour` does not have, if routers cannot reach one
+    /// another, or if more than 64 classes of virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         if self.refresh.0 == 0 {
             return Err(KeyError::new("refresh", "`refresh` must be longer than 0"));
@@ -242,8 +259,9 @@ impl ParSpec {
     /// Builds the routing on a topology: as a dragonfly, if it has groups with closed forms.
     ///
     /// # Errors
-    /// If a table would be larger than 1 GiB. Without closed forms: if a key speaks of groups that the topology or `detour`
-    /// does not have, if routers cannot reach one another, or if more than 64 classes of virtual channels were needed.
+    /// If `nonminimal` is out of range, or if a table would be larger than 1 GiB. Without closed forms: if a key speaks
+    /// of groups that the topology or `detour` does not have, if routers cannot reach one another, or if more than 64
+    /// classes of virtual channels were needed.
     pub fn build(&self, topology: &dyn Topology) -> Result<Arc<dyn Routing>, KeyError> {
         Options { queues: self.queues, ..self.options() }.build("par", Sight::Progressive, topology)
     }
@@ -264,7 +282,9 @@ impl Options {
         sight: Sight,
         topology: &dyn Topology,
     ) -> Result<Arc<dyn Routing>, KeyError> {
-        let &Self { bias, paths, .. } = self;
+        let &Self { bias, estimates_delay, .. } = self;
+        let paths = (self.paths.0, self.paths.1.unwrap_or_else(|| default_detours(topology)));
+        check_paths(paths, MOST_PATHS)?;
         let progressive = sight == Sight::Progressive;
         let Some(groups) = topology.views().groups else {
             self.rule().refuse_without_groups(topology)?;
@@ -277,7 +297,7 @@ impl Options {
                 Arc::new(Valiant::new("shortest-path", direct)),
                 Arc::new(Valiant::new(self.waypoint_routing(), other)),
             ];
-            return Ok(Arc::new(Choosing { kind, sight, detours, queues, bias, paths, options }));
+            return Ok(Arc::new(Choosing { kind, sight, detours, queues, estimates_delay, bias, paths, options }));
         };
         let detour: Arc<dyn Routing> = match self.detour {
             DetourKind::Group => self.group.build(topology)?,
@@ -286,8 +306,23 @@ impl Options {
         let detours = GroupDetours::new(groups, self.rule(), u8::from(progressive))?;
         let options = vec![Arc::new(MinimalSpec {}.build(groups)?) as Arc<dyn Routing>, detour];
         let queues = self.queues.unwrap_or(Queues::Port);
-        Ok(Arc::new(Choosing { kind, sight, detours, queues, bias, paths, options }))
+        Ok(Arc::new(Choosing { kind, sight, detours, queues, estimates_delay, bias, paths, options }))
     }
+}
+
+/// Returns the number of detours that UGAL and PAR weigh: one on grids, grids of cliques and networks of groups, for
+/// which they are published so, and in others the number that Besta and Hoefler (SC 2014) found best for a Slim Fly.
+fn default_detours(topology: &dyn Topology) -> u16 {
+    let views = topology.views();
+    let is_regular = views.grid.is_some() || views.cliques.is_some();
+    if is_regular || views.groups.is_some() || views.group_table.is_some() { 1 } else { MOST_PATHS }
+}
+
+/// Refuses numbers of direct paths and of detours that are not from 1 to `most`.
+pub(super) fn check_paths((minimal, nonminimal): (u16, u16), most: u16) -> Result<(), KeyError> {
+    let counts = [("minimal", minimal), ("nonminimal", nonminimal)];
+    let Some((key, count)) = counts.into_iter().find(|(_, count)| !(1..=most).contains(count)) else { return Ok(()) };
+    Err(KeyError::new(key, format!("`{key}` is {count}; 1 to {most} paths are allowed")))
 }
 
 impl<D: Detours> Choosing<D> {
@@ -394,6 +429,10 @@ impl<D: Detours> Routing for Choosing<D> {
         // The ports of another direct path are those of the first.
         let has_several = || self.detours.route(at, &mut Hop { state, ..*hop }).count > 1;
         (number == 0 || has_several()).then_some(state)
+    }
+
+    fn estimates_delay(&self, _class: ChannelClass) -> bool {
+        self.estimates_delay
     }
 
     fn reads_classes(&self) -> bool {

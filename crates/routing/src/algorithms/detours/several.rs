@@ -17,7 +17,8 @@
 //! - A second direct path is drawn only if the router has several ports on direct paths. It may be the first one.
 //! - The cost of a path is its congestion times its length in channels. The congestion is that of its first channel;
 //!   for Slingshot, that of the second channel is added, as of a snapshot with the period `refresh`.
-//! - The weak bias is that of UGAL, the strong one four times larger. The increasing one is the weak bias for each
+//! - Bytes on a busy channel count as its queue.
+//! - The weak bias is 4 packets, the strong one four times larger. The increasing one is the weak bias for each
 //!   channel by which the direct path has become shorter than the longest. In this mode all routers of the source's
 //!   group decide (without groups: the first two), as under PAR.
 
@@ -28,12 +29,9 @@ use serde::{Deserialize, Serialize};
 use topology::Topology;
 use units::{KeyError, Time};
 
-use super::adaptive::{Bias, DetourKind, Options, Queues, REFRESH, Sight, THRESHOLD};
+use super::adaptive::{Bias, DetourKind, MOST_PATHS, Options, Queues, REFRESH, Sight, THRESHOLD, check_paths};
 use super::valiant::{ValiantGroupSpec, ValiantNodeSpec};
 use crate::Routing;
-
-/// Largest number of paths that Slingshot weighs.
-const MOST_PATHS: u16 = 4;
 
 /// Ratio of the strong bias to the weak one.
 const STRONG: u32 = 4;
@@ -113,8 +111,9 @@ impl SlingshotSpec {
         if self.refresh.0 == 0 {
             return Err(KeyError::new("refresh", "`refresh` must be longer than 0"));
         }
-        let options =
-            options(self.detour, Bias::Even(self.threshold), (self.minimal, self.nonminimal, MOST_PATHS - 1))?;
+        // At most `MOST_PATHS` in all.
+        let paths = (self.minimal, self.nonminimal);
+        check_paths(paths, MOST_PATHS - 1)?;
         if self.minimal + self.nonminimal > MOST_PATHS {
             let message = format!(
                 "`nonminimal` is {}; with `minimal` = {}, at most {} are allowed ({MOST_PATHS} paths in all)",
@@ -124,7 +123,11 @@ impl SlingshotSpec {
             );
             return Err(KeyError::new("nonminimal", message));
         }
-        options.build("slingshot", Sight::Neighbours { refresh: self.refresh }, topology)
+        options(self.detour, Bias::Even(self.threshold), paths).build(
+            "slingshot",
+            Sight::Neighbours { refresh: self.refresh },
+            topology,
+        )
     }
 }
 
@@ -141,17 +144,20 @@ impl AriesSpec {
             AriesMode::Weak => (Bias::Even(THRESHOLD), Sight::Router),
             AriesMode::Strong => (Bias::Even(STRONG * THRESHOLD), Sight::Router),
         };
-        options(self.detour, bias, (self.minimal, self.nonminimal, 4))?.build("aries", sight, topology)
+        options(self.detour, bias, (self.minimal, self.nonminimal)).build("aries", sight, topology)
     }
 }
 
-/// Returns the keys of both. `most` limits each number of paths.
-fn options(detour: DetourKind, bias: Bias, (minimal, nonminimal, most): (u16, u16, u16)) -> Result<Options, KeyError> {
-    for (key, count) in [("minimal", minimal), ("nonminimal", nonminimal)] {
-        if !(1..=most).contains(&count) {
-            return Err(KeyError::new(key, format!("`{key}` is {count}; 1 to {most} paths are allowed")));
-        }
-    }
+/// Returns the keys of both, with the numbers of direct paths and of detours.
+fn options(detour: DetourKind, bias: Bias, paths: (u16, u16)) -> Options {
     let (group, node) = (ValiantGroupSpec::default(), ValiantNodeSpec::default());
-    Ok(Options { detour, queues: Some(Queues::Port), bias, paths: (minimal, nonminimal), group, node })
+    Options {
+        detour,
+        queues: Some(Queues::Port),
+        estimates_delay: false,
+        bias,
+        paths: (paths.0, Some(paths.1)),
+        group,
+        node,
+    }
 }
