@@ -14,6 +14,7 @@ import typer
 import cutthrough._core as _core
 import cutthrough.cli.program as programs
 import cutthrough.files.atomic as atomic
+import cutthrough.programs.msccl as msccl
 import cutthrough.record.running as running
 import cutthrough.reports.checks as checks
 from cutthrough.arguments.faults import refuse
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 
-#: The ends of the names of Chakra traces.
-CHAKRA = (".et", ".json")
+#: The ends of the names of Chakra traces, and of algorithms of MSCCL.
+CHAKRA, MSCCL = (".et", ".json"), ".xml"
 
 
 def register(app: typer.Typer) -> None:
@@ -62,12 +63,23 @@ class Traces:
         ),
     ] = ""  # fmt: skip
 
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="BYTES", help="Of an algorithm of MSCCL (`.xml`), its buffer.", show_default=False),
+    ] = None
+    reduction_time: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="Of an algorithm of MSCCL, the time for each byte that a rank combines."),
+    ] = "0 ps"
+
     def check(self, file: Path, *, is_chakra: bool, is_trace: bool) -> None:
         """Refuses options that the program of a file does not have.
 
         Raises:
             ExperimentError: An option is given that is for other files.
         """
+        if file.suffix != MSCCL and (self.size or self.reduction_time != "0 ps"):
+            raise refuse("--size" if self.size else "--reduction-time", f"{file} is no algorithm of MSCCL (`{MSCCL}`)")
         if is_chakra and self.wildcards:
             raise refuse("--wildcards", f"{file} is a trace of Chakra, which has no such thing")
         if not is_chakra and (self.ranks or self.grow):
@@ -82,7 +94,8 @@ def convert(
         typer.Argument(
             metavar="FILE",
             help="A trace; or the `.et` or `.json` file of a rank of Chakra traces, a `.goal` or `.calls` file, an "
-            "experiment file with a program, or the folder of ranks that a recording has left which was killed.",
+            "algorithm of MSCCL (`.xml`), an experiment file with a program, or the folder of ranks that a recording "
+            "has left which was killed.",
             show_default=False,
         ),
     ],
@@ -108,6 +121,7 @@ def convert(
     - `cutthrough convert lj.trace -o lj.goal -o lj.csv -o lj.png`
     - `cutthrough convert examples/pipeline.goal`
     - `cutthrough convert step.0.et --ranks 512 -o step.calls`
+    - `cutthrough convert allreduce.xml --size '1 MiB' -o allreduce.goal`
     """
     for target in targets:
         file_target(target, "--out")
@@ -196,12 +210,16 @@ def _join(folder: Path, trace: Path) -> None:
 def _read(source: Path, set_: list[str], traces: Traces) -> Program:
     """The program of a file."""
     is_chakra, is_trace = source.suffix in CHAKRA, source.suffix == ".trace"
-    if set_ and (is_chakra or is_trace):
+    if set_ and (is_chakra or is_trace or source.suffix == MSCCL):
         raise refuse("--set", f"{source} is no experiment file, whose keys could be replaced")
     traces.check(source, is_chakra=is_chakra, is_trace=is_trace)
     if is_chakra:
         grow = [own for own in traces.grow.split(",") if own]
         return Program.from_chakra(source, compute_scale=traces.compute_scale, ranks=traces.ranks, grow=grow)
+    if source.suffix == MSCCL:
+        if traces.size is None:
+            raise refuse("--size", f"{source} has chunks without a size", help="--size '1 MiB'")
+        return Program.from_goal(msccl.schedule(source, traces.size, traces.reduction_time))
     if is_trace:
         return Program.from_trace(source, wildcards=traces.wildcards, compute_scale=traces.compute_scale)
     return programs.read(source, parse_sets(set_))
