@@ -107,7 +107,7 @@ def rows_of(site: Site, arguments: argparse.Namespace) -> list[dict[str, Any]]:
         running = Running(effort=Effort(arguments.jobs_at_once), kept=kept)
         times = simulated([(own, QUANTITY) for _, own in made], site.setup.folder, running)
         found = zip((between for between, _ in made), times, strict=True)
-        skew = skew_of(site.setup.base)
+        skew = skew_of("allreduce", site.setup.base)
         for job in batch:
             hosts, groups = site.jobs[job]
             for algorithm in ALGORITHMS:

@@ -91,7 +91,9 @@ def with_parts(
         if not isinstance(time, str):
             held[number][name] = time
     return [
-        replace(each, parts=_parts(each, held[number], skew_of(each.point, merged(setup.of(each.point), changes))))
+        replace(
+            each, parts=_parts(each, held[number], skew_of(each.point.operation, merged(setup.of(each.point), changes)))
+        )
         if number in held
         else each
         for number, each in enumerate(found)

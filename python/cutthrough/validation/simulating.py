@@ -291,7 +291,7 @@ def predict(
     return [
         Predicted(
             point,
-            None if isinstance(time, str) else time + skew_of(point, merged(setup.of(point), changes or {})),
+            None if isinstance(time, str) else time + skew_of(point.operation, merged(setup.of(point), changes or {})),
             time if isinstance(time, str) else "",
             bool((call := call_of(point)) and call.guessed),
         )
@@ -359,7 +359,7 @@ def _content(document: Mapping[str, Any], files: Inputs) -> str:
     return json.dumps(files.stamped(dict(document)), sort_keys=True)
 
 
-def skew_of(point: Measured, whole: Mapping[str, Any]) -> float:
+def skew_of(operation: str, whole: Mapping[str, Any]) -> float:
     """Returns the time for which the first rank that leaves a barrier waits for the last one, in nanoseconds.
 
     Simulated ranks leave a barrier nearly together. On a machine, the time of the slowest rank includes its wait for
@@ -367,7 +367,7 @@ def skew_of(point: Measured, whole: Mapping[str, Any]) -> float:
     root, only the root waits or is waited for. Its exit is early or late by chance, so that tenth percentiles do not
     contain that wait.
     """
-    if point.operation in ROOTED:
+    if operation in ROOTED:
         return 0.0
     return float(_core.picoseconds(whole.get("skew", "0 ps"))) * 1e-3
 
