@@ -96,7 +96,7 @@ def test_the_cause_is_the_part_that_is_wrong(name: str, change: str, measured: A
 def test_no_cause_is_named_without_evidence() -> None:
     """Catches a cause of two points, which any correction fits, and one of errors in both directions."""
     parts = Parts(10.0, 10.0, 0.0)
-    assert [own.name for own in causes([given("ring", 20.0, 40.0, parts)] * 2, "p10")] == ["none"]
+    assert [own.name for own in causes([given("ring", 20.0, 40.0, parts)] * 2, "p10")] == ["too few points"]
     scattered = [given("ring", 20.0, 20.0 * factor, parts) for factor in (0.5, 2.0, 1.0)]
     assert [own.name for own in causes(scattered, "p10")] == ["none"]
     assert causes([given("ring", 20.0, 20.0, parts)] * 3, "p10")[0].error == 0.0

@@ -146,6 +146,8 @@ def validate(
     )
     with Bar() as bar:
         found, constants = studies.study(points, request, bar, _tell)
+    if found and all(own.time is None for own in found):
+        raise refuse("TABLE", f"no point can be simulated: {found[0].reason}")
     drawn = [] if background is None else background.rows()
     if output is not None:
         atomic.write_alone(output / "points.csv", reports.points_csv(found))

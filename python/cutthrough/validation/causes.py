@@ -55,7 +55,7 @@ class Cause:
         group: Machine, operation and class of sizes.
         points: Number of points.
         error: Mean of |log(simulated / measured)|.
-        name: The cause: one of `NAMES`, or `none` if no correction removes a tenth of the error.
+        name: The cause: one of `NAMES`, or `none` if no correction removes a tenth of the error, or `too few points`.
         change: The correction: the factor of the part, or the algorithm.
         shares: Share of the error that the best correction of each possible cause removes.
     """
@@ -183,7 +183,7 @@ def _cause(group: tuple[str, ...], found: Sequence[Predicted], column: str) -> C
     measured = [each.point.times[column] for each in found]
     error = _error([each.time or 0.0 for each in found], measured)
     if len(found) < LEAST_POINTS or error == 0.0:
-        return Cause(group, len(found), error, "none", "", {})
+        return Cause(group, len(found), error, "none" if error == 0.0 else "too few points", "", {})
     tried = {name: _scaled(name, found, measured) for name in NAMES[:3]}
     tried["selection"] = _chosen(found, measured)
     shares = {name: max(0.0, 1.0 - left / error) for name, (left, _) in tried.items()}

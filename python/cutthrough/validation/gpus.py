@@ -86,7 +86,7 @@ def _point(line: int, origin: Origin, what: tuple[str, str], total: int, time: f
 def printed_by_tests(source: Source, machine: str, ranks: int | None) -> Iterator[Measured]:
     """Yields the points of the output of nccl-tests. Times are those out of place, in microseconds."""
     devices = [found["gpu"].strip() for line in source.lines if (found := DEVICE.match(line.strip()))]
-    gpus = len(devices) or ranks
+    gpus = ranks or len(devices) or None
     version = next((found for line in source.lines if (found := VERSION.search(line))), None)
     library = f"NCCL {_version(version)}".strip() if version else "NCCL"
     operation, within, beside = _named(source), False, 0

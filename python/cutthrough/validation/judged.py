@@ -72,8 +72,11 @@ def errors(found: Sequence[Predicted], column: str) -> Errors | None:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Returns a quantile of sorted values: the smallest one with more than `share` of the values at or below it."""
-    return values[min(len(values) - 1, int(share * len(values)))]
+    """Returns a quantile of sorted values, with linear interpolation between two values."""
+    place = share * (len(values) - 1)
+    below = int(place)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (place - below) * (values[above] - values[below])
 
 
 def of_groups(found: Iterable[Predicted], column: str, names: Sequence[str]) -> list[tuple[tuple[str, ...], Errors]]:

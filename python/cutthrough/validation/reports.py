@@ -45,6 +45,10 @@ def summary(found: Sequence[Predicted], column: str) -> list[str]:
             f"fastest algorithm: within {RIGHT:.0%} of the best measured one in {right / len(chosen):.0%} of "
             f"{len(chosen)} cells of three algorithms or more"
         )
+    if guessed := sum(each.guessed for each in ran):
+        lines.append(
+            f"{guessed} points: their algorithm has no public definition or is not named; another is simulated"
+        )
     reasons = list(dict.fromkeys(each.reason for each in found if each.time is None and each.reason))
     lines += [
         f"not simulated: {sum(each.reason == reason for each in found)} points: {reason}" for reason in reasons[:8]

@@ -108,6 +108,8 @@ def study(
     if request.hosts is not None and not request.hosts.exists():
         raise refuse("--hosts", f"{request.hosts} does not exist", file=str(request.hosts))
     fitted = _to_fit(points, request.fit)
+    if request.fit is not None and not any(point.key in fitted for point in points):
+        raise refuse("--fit", f"no point of the tables is in {request.fit}", file=request.fit)
     kept = Kept.of(request.kept)
     constants: dict[str, Constants] = {}
     found: dict[int, Predicted] = {}
