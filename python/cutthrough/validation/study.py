@@ -108,8 +108,6 @@ def study(
     if request.hosts is not None and not request.hosts.exists():
         raise refuse("--hosts", f"{request.hosts} does not exist", file=str(request.hosts))
     fitted = _to_fit(points, request.fit)
-    if request.fit is not None and not any(point.key in fitted for point in points):
-        raise refuse("--fit", f"no point of the tables is in {request.fit}", file=request.fit)
     kept = Kept.of(request.kept)
     constants: dict[str, Constants] = {}
     found: dict[int, Predicted] = {}
@@ -154,7 +152,10 @@ def _to_fit(points: Sequence[Measured], text: str | None) -> set[tuple[str, ...]
     if text is None:
         return set()
     if not text.endswith("%"):
-        return _listed(Path(text))
+        listed = _listed(Path(text))
+        if not any(point.key in listed for point in points):
+            raise refuse("--fit", f"no point of the tables is in {text}", file=text)
+        return listed
     try:
         share = float(text.removesuffix("%")) / 100.0
     except ValueError:
