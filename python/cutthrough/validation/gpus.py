@@ -12,7 +12,7 @@ from cutthrough.validation.setups import known
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cutthrough.validation.reading import Source
+    from cutthrough.validation.source import Source
 
 __all__ = ["COLUMNS", "TITLE", "gpu_point", "printed_by_tests"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,28 +12,13 @@ from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.validation.gpus import COLUMNS, TITLE, gpu_point, printed_by_tests
 from cutthrough.validation.measured import ELEMENT, Measured, part_of
 from cutthrough.validation.pico import read_folder
+from cutthrough.validation.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from cutthrough.errors import ExperimentError
+__all__ = ["read", "rows_of"]
 
-__all__ = ["OPERATIONS", "read", "rows_of"]
-
-#: Operations by the names of tables.
-OPERATIONS = {
-    "allreduce": "allreduce",
-    "allgather": "allgather",
-    "alltoall": "alltoall",
-    "reduce-scatter": "reduce-scatter",
-    "reducescatter": "reduce-scatter",
-    "bcast": "broadcast",
-    "broadcast": "broadcast",
-    "reduce": "reduce",
-    "gather": "gather",
-    "scatter": "scatter",
-    "barrier": "barrier",
-}
 #: Columns that a CSV needs, and columns of times, of which it needs at least one.
 NEEDED = ("ranks", "collective", "algorithm", "bytes")
 TIMES = ("min_ns", "p10_ns", "median_ns", "p90_ns", "mean_ns", "max_ns")
@@ -54,43 +38,6 @@ PRINTED = {
     "avglatency(us)": "mean",
     "t_avg[usec]": "mean",
 }
-
-
-@dataclass
-class Source:
-    """File of measured points: path, lines, and notes on ignored lines and columns."""
-
-    path: Path
-    lines: Sequence[str]
-    notes: list[str] = field(default_factory=list)
-
-    def wrong(self, line: int, message: str, help: str | None = None) -> ExperimentError:
-        """Returns the error of a line."""
-        return refuse(str(self.path), f"line {line}: {message}", help=help, file=str(self.path))
-
-    def whole(self, line: int, text: str, what: str, bounds: tuple[int, int]) -> int:
-        """Returns a whole number within bounds."""
-        least, most = bounds
-        if not re.fullmatch(r"\d{1,15}", text) or not least <= int(text) <= most:
-            raise self.wrong(line, f"{what} = {text[:40]} is out of range: {least} to {most} are allowed")
-        return int(text)
-
-    def time(self, line: int, text: str, factor: float) -> float:
-        """Returns `text` times `factor`: a time in nanoseconds."""
-        try:
-            found = float(text) * factor
-        except ValueError:
-            found = 0.0
-        if not 0.0 < found < 1e18:
-            raise self.wrong(line, f"`{text[:40]}` is no measured time: more than 0 is allowed")
-        return found
-
-    def operation(self, line: int, text: str) -> str:
-        """Returns the name of an operation in experiments."""
-        name = text.strip().lower().replace("_", "-")
-        if name not in OPERATIONS:
-            raise self.wrong(line, f"there is no operation `{text[:40]}`", nearest(name, OPERATIONS))
-        return OPERATIONS[name]
 
 
 def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tuple[list[Measured], list[str]]:

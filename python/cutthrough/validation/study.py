@@ -11,9 +11,10 @@ from cutthrough.arguments.faults import nearest, refuse
 from cutthrough.runs.sweeps import Effort
 from cutthrough.validation.causes import with_parts
 from cutthrough.validation.fitting import Constants, fit
-from cutthrough.validation.reading import OPERATIONS, rows_of
+from cutthrough.validation.reading import rows_of
 from cutthrough.validation.setups import call_of, known, setup_of, without
 from cutthrough.validation.simulating import Kept, Predicted, Running, predict
+from cutthrough.validation.source import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
