@@ -217,6 +217,28 @@ def test_printed_means_are_compared_with_means(tmp_path: Path) -> None:
     assert 0.0 < times[0] < times[1]
 
 
+@pytest.mark.parametrize(
+    ("name", "nodes", "ranks"),
+    [("lumi", "1000", 1000), ("leonardo", "2048", 2048), ("mare-nostrum", "300", 300), ("fugaku", "16x32", 512)],
+)
+def test_large_runs_take_the_delay_model(name: str, nodes: str, ranks: int) -> None:
+    """Catches a routing that the delay model refuses, and a machine that cannot simulate its largest runs."""
+    own = point("allreduce", "recursive_doubling_ompi", 32, 1.0, nodes=nodes, ranks=ranks)
+    (found,) = predict([own], setup_of(name))
+    assert found.reason == ""
+    assert found.time is not None
+    assert setup_of(name).of(own)["simulation"] == {"model": "delay"}
+    assert "simulation" not in setup_of(name).of(point("allreduce", "ring_ompi", 32, 1.0, nodes="256", ranks=256))
+
+
+def test_a_machine_of_a_file_keeps_its_model(tmp_path: Path) -> None:
+    """Catches a network model that replaces the one of the user's experiment."""
+    path = tmp_path / "own.toml"
+    path.write_text('[machine]\nname = "lumi"\n[routing]\nkind = "minimal"\n')
+    made = setup_of(str(path)).of(point("allreduce", "ring_ompi", 32, 1.0, nodes="300", ranks=300))
+    assert made == {"machine": {"name": "lumi"}, "routing": {"kind": "minimal"}}
+
+
 def test_a_cut_off_line_of_finished_points_is_simulated_again(tmp_path: Path) -> None:
     """Catches a line that is appended to one that a killed process has left, and a traceback at the next start."""
     path = table(tmp_path, "m,r,0,8,8,allreduce,OMPI,ring_ompi,4096,50000,60000")

@@ -59,6 +59,8 @@ class Setup:
         variants: Variants, whose sections replace those of `base` for a part of the points.
         torus: Whether the network is a torus with the shape of the point's nodes.
         folder: Folder from which relative paths in `base` start.
+        whole: Smallest number of nodes on which the delay model replaces that of `base`, without the routing that it
+            refuses. 0: never.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Setup:
     variants: tuple[Variant, ...] = ()
     torus: bool = False
     folder: Path = Path()
+    whole: int = 0
 
     def of(self, point: Measured) -> dict[str, Any]:
         """Returns the experiment of a point, without its workload and placement."""
@@ -76,6 +79,9 @@ class Setup:
                 found = merged(found, variant.sections)
         if self.torus:
             found = merged(found, {"topology": {"dims": list(point.shape), "wrap": [own > 2 for own in point.shape]}})
+        if 0 < self.whole <= point.ranks // point.per_node:
+            found = merged(found, {"simulation": {"model": "delay"}})
+            found.pop("routing", None)
         return found
 
 
@@ -138,7 +144,8 @@ def setup_of(name: str) -> Setup:
         Variant(own.get("match", ""), own.get("least", 0), own.get("experiment", {}), own.get("ranks", 0))
         for own in table.get("variant", [])
     )
-    return Setup(name, table["about"], table["experiment"], variants, table.get("torus", False))
+    is_torus, whole = table.get("torus", False), table.get("whole", 0)
+    return Setup(name, table["about"], table["experiment"], variants, torus=is_torus, whole=whole)
 
 
 def _table(name: str) -> dict[str, Any]:

@@ -51,8 +51,6 @@ __all__ = [
 WORKLOAD = {"kind": "benchmark"}
 #: Operations with a root, in which most ranks do not wait for every other one.
 ROOTED = {"broadcast", "reduce", "gather", "scatter"}
-#: Largest number of nodes that are simulated packet by packet. Larger points take the delay model.
-MOST_NODES = 256
 #: Key of the error of a point that cannot be built.
 REFUSED = "refused"
 #: A line of finished simulations. Lines of another form are not used.
@@ -193,8 +191,6 @@ def document(
     if point.operation not in {"reduce", "allreduce", "reduce-scatter"}:
         benchmark.pop("reduction_time", None)
     workload: dict[str, Any] = {**WORKLOAD, "benchmark": benchmark}
-    if point.ranks > MOST_NODES * point.per_node:
-        whole = merged(whole, {"simulation": {"model": "delay"}})
     if not is_whole(whole):
         packet = packet_of(point.size, combines="in_switch" in whole)
         workload["packet_size"] = f"{packet} B"
