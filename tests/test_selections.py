@@ -25,7 +25,9 @@ def chosen(table: str, operation: str, ranks: int, size: int) -> str:
     ("operation", "ranks", "size", "algorithm"),
     [
         # Both sides of thresholds of bytes and of ranks in Open MPI's source.
-        ("allreduce", 4, 15, "ring"), ("allreduce", 4, 16, "recursive-doubling"),
+        ("allreduce", 3, 4095, "recursive-doubling"), ("allreduce", 3, 4096, "ring"),
+        # Rings of fewer elements of 4 B than members.
+        ("allreduce", 60, 32, "recursive-doubling"), ("allreduce", 4, 15, "recursive-doubling"),
         ("allreduce", 4, 8191, "recursive-doubling"), ("allreduce", 4, 8192, "rabenseifner-doubling"),
         ("allreduce", 63, 128, "rabenseifner-doubling"), ("allreduce", 64, 128, "recursive-doubling"),
         ("allreduce", 3, 262143, "ring"), ("allreduce", 3, 262144, "rabenseifner-doubling"),

@@ -25,7 +25,7 @@ pub struct Rule {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     rules: Cow<'static, [Rule]>,
-    /// Whether algorithms that do not serve a number of members are replaced as in Open MPI.
+    /// Whether algorithms that do not serve a number of members or of elements are replaced as in Open MPI.
     falls_back: bool,
 }
 
@@ -40,9 +40,10 @@ impl Selection {
         Self { rules: Cow::Owned(rules), falls_back: false }
     }
 
-    /// Replaces algorithms that do not serve a number of members as Open MPI does: in an allgather, neighbour exchange
-    /// among an odd number of members by a ring, and recursive doubling by Bruck's algorithm unless the number of members
-    /// is a power of two.
+    /// Replaces algorithms that do not serve a call as Open MPI does: in an allgather, neighbour exchange among an odd
+    /// number of members by a ring, and recursive doubling by Bruck's algorithm unless the number of members is a power
+    /// of two; in an allreduce of fewer elements than members, a ring by recursive doubling, and Rabenseifner's algorithm
+    /// by linear if there are fewer elements than the largest power of two of members.
     pub fn with_fallbacks(self) -> Self {
         Self { falls_back: true, ..self }
     }
@@ -57,17 +58,23 @@ impl Selection {
     /// else the choice of MPICH.
     pub fn choose(&self, operation: Operation, ranks: u32, (bytes, element): (u64, u32)) -> (Algorithm, u64) {
         let fits = |rule: &&Rule| rule.operation == operation && rule.min_ranks <= ranks && rule.min_bytes <= bytes;
+        let elements = bytes / u64::from(element.max(1));
         match self.rules.iter().rev().find(fits) {
-            Some(rule) if self.falls_back => (served(operation, rule.algorithm, ranks), rule.segment),
+            Some(rule) if self.falls_back => (served(operation, rule.algorithm, ranks, elements), rule.segment),
             Some(rule) => (rule.algorithm, rule.segment),
-            None => (mpich(operation, ranks, bytes, bytes / u64::from(element.max(1))), 0),
+            None => (mpich(operation, ranks, bytes, elements), 0),
         }
     }
 }
 
-/// Returns the algorithm that Open MPI executes if another one does not serve the number of members.
-fn served(operation: Operation, algorithm: Algorithm, ranks: u32) -> Algorithm {
+/// Returns the algorithm that Open MPI executes if another one does not serve the number of members or of elements
+/// (`ompi_coll_base_allreduce_intra_ring` and `_redscat_allgather`).
+fn served(operation: Operation, algorithm: Algorithm, ranks: u32, elements: u64) -> Algorithm {
     match (operation, algorithm) {
+        (Operation::Allreduce, Algorithm::Ring) if elements < u64::from(ranks) => Algorithm::RecursiveDoubling,
+        (Operation::Allreduce, Algorithm::RabenseifnerDoubling) if elements < 1 << ranks.max(1).ilog2() => {
+            Algorithm::Linear
+        }
         (Operation::Allgather, Algorithm::NeighborExchange) if ranks % 2 == 1 => Algorithm::Ring,
         (Operation::Allgather, Algorithm::RecursiveDoubling) if !ranks.is_power_of_two() => Algorithm::Bruck,
         _ => algorithm,

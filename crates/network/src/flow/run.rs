@@ -91,6 +91,8 @@ pub(super) struct FlowRun {
     buffered: Vec<u64>,
     events: Calendar<FlowEvent>,
     notices: Vec<Option<Notice>>,
+    /// Free places of `notices`.
+    free_notices: Vec<u32>,
     /// Events of the present instant.
     traffic_events: Vec<TrafficEvent>,
     due: Vec<u32>,
@@ -127,6 +129,7 @@ impl FlowRun {
             buffered: vec![0; sources],
             events: Calendar::new(DISTANCE),
             notices: Vec::new(),
+            free_notices: Vec::new(),
             traffic_events: Vec::new(),
             due: Vec::new(),
             changed: Vec::new(),
@@ -179,6 +182,7 @@ impl FlowRun {
                 }
                 FlowEvent::Notice { place } => {
                     let notice = self.notices[place as usize].take();
+                    self.free_notices.push(place);
                     self.traffic_events.extend(notice.map(TrafficEvent::Notice));
                 }
             }
@@ -225,13 +229,12 @@ impl FlowRun {
             self.events.push(at.max(self.now), 0, FlowEvent::Alarm { target, purpose });
         }
         for (at, notice) in self.actions.take_notices() {
-            let free = self.notices.iter().position(Option::is_none);
-            let place = free.unwrap_or(self.notices.len());
-            if free.is_none() {
-                self.notices.push(None);
+            let place = self.free_notices.pop().unwrap_or(self.notices.len() as u32);
+            match self.notices.get_mut(place as usize) {
+                Some(free) => *free = Some(notice),
+                None => self.notices.push(Some(notice)),
             }
-            self.notices[place] = Some(notice);
-            self.events.push(at.max(self.now), 0, FlowEvent::Notice { place: place as u32 });
+            self.events.push(at.max(self.now), 0, FlowEvent::Notice { place });
         }
     }
 
