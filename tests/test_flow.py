@@ -103,6 +103,21 @@ def test_threads_and_seeds_change_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("topology", "routing", "is_spread"),
+    [("torus:4x4", None, True), ("mesh:4x4", None, False), ("fat-tree:k=4,n=2", "d-mod-k", False),
+     ("fat-tree:k=4,n=2", "random-up-down", True), ("fat-tree:k=4,n=2", "ecmp", False)],
+)  # fmt: skip
+def test_spread_paths_are_warned_of(topology: str, routing: str | None, is_spread: bool) -> None:
+    """Catches times that are far too short without a warning, and a warning of routings with one path."""
+    sections = {"topology": topology} | ({"routing": {"kind": routing}} if routing else {})
+    workload = {"kind": "program", "program": {"kind": "incast"}}
+    for model, expected in (("flow", is_spread), ("packet", False)):
+        found = ct.check({**BASE, **sections, "simulation": {"model": model}, "workload": workload})
+        kinds = {warning["kind"] for warning in found[0]["warnings"]}
+        assert ("spread-flows" in kinds) is expected, model
+
+
+@pytest.mark.parametrize(
     ("key", "sections"),
     [
         ("simulation.model", {"topology": {"kind": "flat", "nodes": 4}}),

@@ -5,13 +5,13 @@
 use fabric::MOST_TRANSMISSIONS;
 use fabric::catalogue::{Arbitration, HeadOfLine};
 use host::{BusOwner, MOST_TRACED};
-use routing::RoutingSpec;
 use routing::algorithms::detours::{ParSpec, UgalLSpec};
 use routing::algorithms::dragonfly::MinimalSpec;
+use routing::{PairPaths, RoutingSpec};
 use topology::families::networks::Networks;
 use topology::{ChannelClass, TopologySpec, View};
 use traffic::patterns::adversarial;
-use units::{Bandwidth, Bytes, KeyError, Time};
+use units::{Bandwidth, Bytes, KeyError, NodeId, Time};
 
 use crate::effort;
 use crate::idle_paths::{self, IdlePaths};
@@ -65,6 +65,7 @@ pub fn warnings(system: &System) -> Result<Vec<Warning>, KeyError> {
     found.extend(idle_paths::of(system)?.map(idle));
     found.extend(shortest_only(system));
     found.extend(other_default(system));
+    found.extend(spread_flows(system)?);
     Ok(found)
 }
 
@@ -201,6 +202,36 @@ fn shortest_only(system: &System) -> Option<Warning> {
             RoutingSpec::Par(ParSpec::default()).kind(),
         ),
     })
+}
+
+/// Destinations of which all sources are examined for spread paths, and largest number of these sources.
+const SPREAD_SAMPLE: usize = 16;
+
+/// Warns of flows that a routing spreads over several paths: their times are too short.
+fn spread_flows(system: &System) -> Result<Option<Warning>, KeyError> {
+    if !system.network.has(Feature::Flows) {
+        return Ok(None);
+    }
+    let (topology, routing) = (&*system.network.topology, &*system.network.routing);
+    let nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
+    let sample: Vec<NodeId> = nodes.iter().copied().step_by(nodes.len().div_ceil(SPREAD_SAMPLE).max(1)).collect();
+    let paths = PairPaths::new(topology, routing);
+    let (mut follower, mut is_spread) = (paths.follower(), false);
+    for &dst in &sample {
+        let sources: Vec<NodeId> = sample.iter().copied().filter(|&source| source != dst).collect();
+        follower
+            .follow(&sources, dst, &mut |_, shares| is_spread |= shares.iter().any(|&(_, share)| share < 0.999))
+            .map_err(|error| KeyError::new("routing.kind", error.to_string()))?;
+    }
+    Ok(is_spread.then(|| Warning {
+        kind: "spread-flows",
+        key: "routing.kind",
+        message: format!(
+            "`{}` spreads the packets of a message over several paths; the flow model then gives times that are up to half too \
+             short: routings with one path, such as `ecmp`, are near those of packets",
+            routing.kind()
+        ),
+    }))
 }
 
 /// Warns of a default routing that is not the family's: the wires of a tree, a dragonfly or a grid are other ones.

@@ -366,6 +366,6 @@ class PointWarning(dict[str, Any]):
 
     kind = required(str)("""Kind of the warning, one of `fast-link`, `slow-bus`, `credits`, `memory`, `head-of-line`,
         `short-run`, `cut-short`, `coarse-series`, `fine-series`, `no-timeline`, `starvation`, `idle-paths`,
-        `shortest-only`, `default-routing`, `unproven`, `not-monotone` or `unreceived`.""")
+        `shortest-only`, `default-routing`, `spread-flows`, `unproven`, `not-monotone` or `unreceived`.""")
     key = required(str)("Key of the experiment whose value causes it.")
     message = required(str)("Effect to expect, and possible remedies.")

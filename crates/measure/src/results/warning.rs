@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Warning {
     /// Kind of the warning, one of `fast-link`, `slow-bus`, `credits`, `memory`, `head-of-line`, `short-run`,
     /// `cut-short`, `coarse-series`, `fine-series`, `no-timeline`, `starvation`, `idle-paths`, `shortest-only`,
-    /// `default-routing`, `unproven`, `not-monotone` or `unreceived`.
+    /// `default-routing`, `spread-flows`, `unproven`, `not-monotone` or `unreceived`.
     pub kind: &'static str,
     /// Key of the experiment whose value causes it.
     pub key: &'static str,
