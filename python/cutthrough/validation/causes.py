@@ -37,8 +37,8 @@ PER_UNIT = {
 }  # fmt: skip
 #: Channels of nodes. All other classes of channels are between routers.
 OF_NODES = {"injection", "ejection"}
-#: Algorithms that no MPI library chooses by itself on processors.
-NOT_CHOSEN = re.compile("auto|bine.*|hierarchical|in-switch|nvls.*|sparbit")
+#: Algorithms that no MPI library chooses by itself on processors. NCCL chooses some of them.
+NOT_CHOSEN = re.compile("auto|bine.*|collnet|double-tree|hierarchical|in-switch|nvls.*|pat|sparbit")
 #: Least number of points of a group for which a cause is named.
 LEAST_POINTS = 3
 #: Largest factor of a part. A part that needs a larger one hardly exists in the simulation.
@@ -128,8 +128,9 @@ def _variants(
     yield "slower", _slower(idle)
     call = call_of(point)
     if call is not None and call.algorithm == "auto":
+        by_nccl = point.library.startswith("NCCL")
         for name in dict(_core.collective_names()[0])[point.operation]:
-            if not NOT_CHOSEN.fullmatch(name):
+            if name != "auto" and (by_nccl or not NOT_CHOSEN.fullmatch(name)):
                 yield f"by {name}", document(point, setup, changes, running, Call(name))
 
 
