@@ -199,12 +199,14 @@ def document(
     return alone if running.background is None else _beside(alone, point, setup.folder, running.background)
 
 
-def _beside(alone: Mapping[str, Any], point: Measured, folder: Path, background: Background) -> dict[str, Any]:
-    """Returns the experiment of a point with other jobs, which send before the measured job starts."""
+def _beside(alone: Mapping[str, Any], point: Measured, folder: Path, background: Background) -> dict[str, Any] | str:
+    """Returns the experiment of a point with other jobs, which send before the measured job starts, or why not."""
     machine = alone.get("machine", {}).get("name")
     if machine is None:
         message = "it needs a machine of the catalogue, whose hosts are those of the jobs"
         raise refuse("--background", message, help="name it in the experiment file with `[machine]`")
+    if is_whole(alone):
+        return "other jobs send packets, and the machine carries whole messages on this number of nodes"
     placement = alone["placement"]
     path = Path(placement["path"])
     listed = reading.given(path, "placement", "placement.path")
