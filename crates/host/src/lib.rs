@@ -68,6 +68,8 @@ pub use registration::{BufferRule, RegisteredEnds, RegistrationParams};
 pub use relays::{RelayCounts, RelayParams};
 pub use report::{Completed, HostError, Progress, Released, Wait};
 pub use slots::SendSlot;
-pub use trace::{Carriage, Kind, MOST_TRACED, NO_OP, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork};
+pub use trace::{
+    Carriage, FlightEnd, Kind, MOST_TRACED, NO_OP, Purpose, Trace, TracedFlight, TracedOp, TracedPart, TracedWork,
+};
 pub use transit::MessageInTransit;
 pub use ways::{RailParts, Way, Ways};

@@ -131,6 +131,15 @@ pub enum Carriage {
     Link(u64, u64),
 }
 
+/// End of the way of a part of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FlightEnd {
+    /// The part is handed over to the sender's interface.
+    HandedOver,
+    /// The last byte of the part has arrived.
+    Arrived,
+}
+
 /// Part of a message at one end of its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TracedFlight {
@@ -138,8 +147,8 @@ pub struct TracedFlight {
     pub message: OpId,
     /// Part of the message.
     pub part: TracedPart,
-    /// Whether the last byte of the part has arrived. Otherwise it is handed over to the interface.
-    pub arrived: bool,
+    /// End of the way at which the part is.
+    pub end: FlightEnd,
     /// Time of the event, in picoseconds.
     pub at: u64,
     /// Carrier of a part that is handed over.

@@ -4,6 +4,7 @@
 mod arithmetic;
 pub mod cycle;
 mod draw;
+mod grid;
 mod ids;
 pub mod input;
 mod key_error;
@@ -17,6 +18,7 @@ mod stream;
 
 pub use arithmetic::{Arithmetic, ElementType, Operator, Reference};
 pub use draw::{Draw, shuffle, unit_of};
+pub use grid::{Boundary, Direction};
 pub use ids::{ChannelId, NodeId, PlaneId, PortId, RouterId, TaskId, VcClass};
 pub use key_error::{KeyError, KeyResult};
 pub use located_error::LocatedError;

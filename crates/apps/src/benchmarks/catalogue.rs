@@ -10,6 +10,7 @@ use super::operation::{self, AnyOperationSpec, BarrierSpec, BcastSpec, Operation
 use super::pair::{self, Exchange, PairSpec};
 use super::ring::{self, Neighbours, RingSpec};
 use super::round_trips::Benchmark;
+use super::sizes::Smallest;
 use super::table::TableBenchmark;
 use super::window::{self, ManyPairsSpec, Style, WindowSpec};
 use super::{wicon, wocon};
@@ -117,9 +118,9 @@ impl BenchmarkSpec {
         let table = match self {
             Self::Wocon(spec) => return wocon::build(spec, ranks).map(Built::RoundTrips),
             Self::Wicon(spec) => return wicon::build(spec, ranks, seed).map(Built::RoundTrips),
-            Self::PingPong(spec) => pair::build(spec, (kind, Exchange::InTurn, true), context),
-            Self::PingPing(spec) => pair::build(spec, (kind, Exchange::AtOnce, true), context),
-            Self::OsuLatency(spec) => pair::build(spec, (kind, Exchange::InTurn, false), context),
+            Self::PingPong(spec) => pair::build(spec, (kind, Exchange::InTurn, Smallest::Empty), context),
+            Self::PingPing(spec) => pair::build(spec, (kind, Exchange::AtOnce, Smallest::Empty), context),
+            Self::OsuLatency(spec) => pair::build(spec, (kind, Exchange::InTurn, Smallest::Byte), context),
             Self::Sendrecv(spec) => ring::build(spec, (kind, Neighbours::Next), context),
             Self::ImbExchange(spec) => ring::build(spec, (kind, Neighbours::Both), context),
             Self::Bcast(spec) => operation::build_bcast(spec, kind, context),

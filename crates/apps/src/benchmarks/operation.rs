@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, KeyError, Time};
 
-use super::sizes::{powers, repetition};
+use super::sizes::{Smallest, powers, repetition};
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Repetition, Timed};
 use crate::motifs::{CollectiveSpec, NcclSpec, ProgramContext, check_byte_times, key_of};
@@ -286,7 +286,7 @@ pub(super) fn build_any(spec: &AnyOperationSpec, context: &ProgramContext<'_>) -
     let sizes = match (&spec.sizes, spec.operation) {
         (Some(_), Operation::Barrier) => return Err(KeyError::new("sizes", "a `barrier` has no size")),
         (None, Operation::Barrier) => vec![Bytes(0)],
-        (sizes, _) => sizes.clone().unwrap_or_else(|| whole(powers(false), spec.element_size.0)),
+        (sizes, _) => sizes.clone().unwrap_or_else(|| whole(powers(Smallest::Byte), spec.element_size.0)),
     };
     let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
     let calls = sizes.iter().map(|&size| of_size(size).call(ranks, context)).collect::<Result<_, _>>()?;
@@ -308,7 +308,7 @@ pub(super) fn build(
 ) -> Result<TableBenchmark, KeyError> {
     check_byte_times(spec.reduction_time, spec.copy_time)?;
     let element = if operation == Operation::Allreduce { u64::from(ELEMENT) } else { 1 };
-    let sizes = spec.sizes.clone().unwrap_or_else(|| whole(powers(true), element));
+    let sizes = spec.sizes.clone().unwrap_or_else(|| whole(powers(Smallest::Empty), element));
     let (time_per_byte, copy_time) = (spec.reduction_time.0, spec.copy_time.0);
     let call = Collective { time_per_byte, copy_time, ..Collective::new(operation, spec.algorithm, 0) };
     imb(name, (call, false), (&sizes, spec.repetitions, spec.warm_up), context)
@@ -324,7 +324,7 @@ pub(super) fn build_bcast(
     name: &'static str,
     context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, KeyError> {
-    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(true));
+    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(Smallest::Empty));
     let root = spec.root.unwrap_or(0);
     let call = Collective { root, ..Collective::new(Operation::Broadcast, spec.algorithm, 0) };
     imb(name, (call, spec.root.is_none()), (&sizes, spec.repetitions, spec.warm_up), context)

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, KeyError};
 
-use super::sizes::{check_pair, powers, repetition};
+use super::sizes::{Smallest, check_pair, powers, repetition};
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
 use crate::motifs::ProgramContext;
@@ -86,18 +86,18 @@ impl Exercise for Pair {
     }
 }
 
-/// Builds the benchmark with the name `kind`. `with_none` tells whether the default sizes begin with 0 B or with 1 B.
+/// Builds the benchmark with the name `kind`.
 ///
 /// # Errors
 /// [`KeyError`] for ranks that do not exist and for sizes out of range.
 pub(super) fn build(
     spec: &PairSpec,
-    (kind, exchange, with_none): (&'static str, Exchange, bool),
+    (kind, exchange, smallest): (&'static str, Exchange, Smallest),
     context: &ProgramContext<'_>,
 ) -> Result<TableBenchmark, KeyError> {
     let ranks = context.node_of.len() as u32;
     check_pair(spec.pair, ranks)?;
-    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(with_none));
+    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(smallest));
     let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
     let (parts, moved) = match exchange {
         Exchange::InTurn => (2, 2),

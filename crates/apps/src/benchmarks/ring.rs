@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, KeyError};
 
-use super::sizes::{powers, repetition};
+use super::sizes::{Smallest, powers, repetition};
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
 use crate::motifs::ProgramContext;
@@ -98,7 +98,7 @@ pub(super) fn build(
     if ranks < 2 {
         return Err(KeyError::new("kind", format!("a benchmark of neighbours needs two ranks, and there is {ranks}")));
     }
-    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(true));
+    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(Smallest::Empty));
     let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
     // Bytes of one rank, sent and received.
     let moved = if neighbours == Neighbours::Both { 4 } else { 2 };

@@ -16,9 +16,18 @@ const MOST_SIZES: usize = 256;
 /// Maximum number of messages of a rank in an iteration.
 pub(super) const MOST_WINDOW: u32 = 1 << 20;
 
-/// Returns the powers of two up to 4 MiB: from 0 B as in IMB (`with_none`), or from 1 B as in the OSU benchmarks.
-pub(super) fn powers(with_none: bool) -> Vec<Bytes> {
-    let none = with_none.then_some(Bytes(0));
+/// Smallest default size of a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Smallest {
+    /// 0 B, as in IMB.
+    Empty,
+    /// 1 B, as in the OSU benchmarks.
+    Byte,
+}
+
+/// Returns the powers of two up to 4 MiB, after 0 B if that is the smallest size.
+pub(super) fn powers(smallest: Smallest) -> Vec<Bytes> {
+    let none = (smallest == Smallest::Empty).then_some(Bytes(0));
     none.into_iter().chain((0..=22).map(|power| Bytes(1 << power))).collect()
 }
 

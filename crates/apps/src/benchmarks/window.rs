@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, KeyError};
 
-use super::sizes::{MOST_WINDOW, check_pair, powers, repetition};
+use super::sizes::{MOST_WINDOW, Smallest, check_pair, powers, repetition};
 use super::table::{TableBenchmark, TableRow};
 use super::timed::{At, Exercise, Timed};
 use crate::motifs::ProgramContext;
@@ -197,7 +197,7 @@ pub(super) fn build(spec: &WindowSpec, style: Style, context: &ProgramContext<'_
     check_pair(spec.pair, ranks)?;
     let window = spec.window.unwrap_or(style.window);
     check_window(window, spec.answer_size)?;
-    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(false));
+    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(Smallest::Byte));
     let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
     let all = u64::from(window) * if style.both { 2 } else { 1 };
     let rows = rows(&repetition.sizes, spec.repetitions, (all, style.rates));
@@ -224,7 +224,7 @@ pub(super) fn build_many(
         return Err(KeyError::new("pairs", format!("{pairs} pairs of {ranks} ranks: 1 to {} are allowed", ranks / 2)));
     }
     check_window(spec.window, spec.answer_size)?;
-    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(false));
+    let sizes = spec.sizes.clone().unwrap_or_else(|| powers(Smallest::Byte));
     let repetition = repetition(&sizes, (spec.repetitions, spec.warm_up), context.settle)?;
     let rows = rows(&repetition.sizes, spec.repetitions, (u64::from(spec.window) * u64::from(pairs), true));
     let windows = Windows { senders: Senders::Many(pairs), window: spec.window, answer: spec.answer_size.0 };

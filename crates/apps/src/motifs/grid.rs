@@ -1,7 +1,31 @@
 //! Grids of ranks, first dimension fastest.
 
 use traffic::patterns::exchange::near_cube;
-use units::KeyError;
+use units::{Boundary, Direction, KeyError};
+
+/// Side of a rank in a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Side {
+    pub dimension: usize,
+    pub direction: Direction,
+}
+
+impl Side {
+    /// Returns both sides of a dimension, the lower first.
+    pub fn both(dimension: usize) -> [Self; 2] {
+        Direction::BOTH.map(|direction| Self { dimension, direction })
+    }
+
+    /// Returns the opposite side.
+    pub fn opposite(self) -> Self {
+        Self { direction: self.direction.opposite(), ..self }
+    }
+
+    /// Returns the number of the side: twice its dimension, plus 1 for the upper one.
+    pub fn number(self) -> u32 {
+        2 * self.dimension as u32 + u32::from(self.direction == Direction::Plus)
+    }
+}
 
 /// Grid of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,16 +77,11 @@ impl Grid {
         rank - self.place(rank, dimension) * stride + place * stride
     }
 
-    /// Returns the neighbour of a rank in a dimension, upwards or downwards. `None` beyond the edge, unless the grid is
-    /// `periodic`. `None` in a dimension of size 1.
-    pub fn neighbour(&self, rank: u32, (dimension, up): (usize, bool), periodic: bool) -> Option<u32> {
-        let (place, size) = (self.place(rank, dimension), self.dims[dimension]);
-        let is_edge = if up { place + 1 == size } else { place == 0 };
-        if size == 1 || (is_edge && !periodic) {
-            return None;
-        }
-        let next = if up { (place + 1) % size } else { (place + size - 1) % size };
-        Some(self.at(rank, dimension, next))
+    /// Returns the neighbour of a rank on a side. `None` past the edge of an open grid, and in a dimension of size 1.
+    pub fn neighbour(&self, rank: u32, side: Side, boundary: Boundary) -> Option<u32> {
+        let size = self.dims[side.dimension];
+        let next = side.direction.step(self.place(rank, side.dimension), size, boundary)?;
+        (size > 1).then(|| self.at(rank, side.dimension, next))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, KeyError, Time};
+use units::{Boundary, Bytes, KeyError, Time};
 
-use super::grid::Grid;
+use super::grid::{Grid, Side};
 use super::{Motif, calc, recv, send};
 use mpi::program::ScriptCall;
 
@@ -64,16 +64,15 @@ impl Motif for Halo {
     fn round(&self, rank: u32, _round: u32, calls: &mut Vec<ScriptCall>) {
         let Self { grid, spec } = self;
         calc(spec.compute.0, calls);
-        let sides = || (0..grid.dimensions()).flat_map(|dimension| [(dimension, false), (dimension, true)]);
+        let sides = || (0..grid.dimensions()).flat_map(Side::both);
         // The tag is the side of the sender that the message leaves from.
-        let tag = |(dimension, up): (usize, bool)| 2 * dimension as u32 + u32::from(up);
-        let bytes = spec.message_size.0;
+        let (bytes, boundary) = (spec.message_size.0, Boundary::of(spec.periodic));
         for side in sides() {
-            let neighbour = grid.neighbour(rank, side, spec.periodic);
-            calls.extend(neighbour.map(|from| recv(from, bytes, tag((side.0, !side.1)))));
+            let neighbour = grid.neighbour(rank, side, boundary);
+            calls.extend(neighbour.map(|from| recv(from, bytes, side.opposite().number())));
         }
         for side in sides() {
-            calls.extend(grid.neighbour(rank, side, spec.periodic).map(|to| send(to, bytes, tag(side))));
+            calls.extend(grid.neighbour(rank, side, boundary).map(|to| send(to, bytes, side.number())));
         }
         calls.push(ScriptCall::WaitAll);
     }

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, KeyError, Time};
+use units::{Boundary, Bytes, Direction, KeyError, Time};
 
-use super::grid::Grid;
+use super::grid::{Grid, Side};
 use super::{Motif, calc, recv, send};
 use mpi::program::ScriptCall;
 
@@ -64,18 +64,20 @@ impl Motif for Sweep {
     fn round(&self, rank: u32, round: u32, calls: &mut Vec<ScriptCall>) {
         let Self { grid, spec } = self;
         // Corners in the order (low, low), (high, low), (low, high), (high, high).
-        let directions = [(0, round & 1 == 0), (1, round & 2 == 0)];
+        let towards = |low: bool| if low { Direction::Plus } else { Direction::Minus };
+        let sides = [(0, round & 1 == 0), (1, round & 2 == 0)]
+            .map(|(dimension, low)| Side { dimension, direction: towards(low) });
         let bytes = spec.message_size.0;
         for _ in 0..spec.blocks {
-            for (dimension, up) in directions {
-                let before = grid.neighbour(rank, (dimension, !up), false);
-                calls.extend(before.map(|from| recv(from, bytes, dimension as u32)));
+            for side in sides {
+                let before = grid.neighbour(rank, side.opposite(), Boundary::Open);
+                calls.extend(before.map(|from| recv(from, bytes, side.dimension as u32)));
             }
             calls.push(ScriptCall::WaitAll);
             calc(spec.compute.0, calls);
-            for (dimension, up) in directions {
-                let next = grid.neighbour(rank, (dimension, up), false);
-                calls.extend(next.map(|to| send(to, bytes, dimension as u32)));
+            for side in sides {
+                let next = grid.neighbour(rank, side, Boundary::Open);
+                calls.extend(next.map(|to| send(to, bytes, side.dimension as u32)));
             }
             calls.push(ScriptCall::WaitAll);
         }

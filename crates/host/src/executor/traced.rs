@@ -6,7 +6,7 @@ use super::Executor;
 use crate::event::OpId;
 use crate::local_ranks::LocalRank;
 use crate::processor::{Accepted, Occasion};
-use crate::trace::{Carriage, Kind, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
+use crate::trace::{Carriage, FlightEnd, Kind, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
 
 impl Executor {
     /// Starts recording the activity of ranks. Must be called before they begin.
@@ -138,13 +138,13 @@ impl Executor {
     #[inline]
     pub(super) fn trace_hand_over(&mut self, message: OpId, part: TracedPart, at: u64, by: Carriage) {
         let Some(trace) = &mut self.records.trace else { return };
-        trace.flight(TracedFlight { message, part, arrived: false, at, by: Some(by) });
+        trace.flight(TracedFlight { message, part, end: FlightEnd::HandedOver, at, by: Some(by) });
     }
 
     /// Records that a part of a message has arrived completely and has passed the interface.
     #[inline]
     pub(super) fn trace_arrival(&mut self, message: OpId, part: TracedPart, at: u64) {
         let Some(trace) = &mut self.records.trace else { return };
-        trace.flight(TracedFlight { message, part, arrived: true, at, by: None });
+        trace.flight(TracedFlight { message, part, end: FlightEnd::Arrived, at, by: None });
     }
 }

@@ -8,6 +8,8 @@
 //! searched, by branch and bound, and the best are measured exactly. A task grid of the machine's shape gets hops per
 //! byte of 1.
 
+use units::Boundary;
+
 use super::affinity::Affinity;
 use super::axes::{Axes, Axis, Kind};
 use super::cost::cost;
@@ -119,7 +121,7 @@ fn place_digits(digits: &[Digit], coordinate: u32, axes: &[Axis], at: &mut [u32]
 }
 
 /// Returns the cost of all steps of one row of a task dimension, in hops.
-fn row_cost(digits: &[Digit], periodic: bool, axes: &[Axis]) -> f64 {
+fn row_cost(digits: &[Digit], boundary: Boundary, axes: &[Axis]) -> f64 {
     let mut coarser: u64 = digits.iter().map(|digit| u64::from(digit.radix)).product();
     let (mut cost, mut closing, mut moved) = (0.0, 0.0, 0.0_f64);
     for digit in digits {
@@ -141,7 +143,10 @@ fn row_cost(digits: &[Digit], periodic: bool, axes: &[Axis]) -> f64 {
             _ => {}
         }
     }
-    if periodic { cost + closing + moved } else { cost }
+    match boundary {
+        Boundary::Periodic => cost + closing + moved,
+        Boundary::Open => cost,
+    }
 }
 
 fn distance(axis: &Axis, by: u32) -> f64 {
@@ -217,7 +222,7 @@ impl<'a> Search<'a> {
         let mut best = (f64::INFINITY, Vec::new());
         for order in orders(lines.len()) {
             let digits: Vec<Digit> = inner.iter().copied().chain(order.iter().map(|&at| lines[at])).collect();
-            let cost = row_cost(&digits, self.shape.periodic[dim], self.axes);
+            let cost = row_cost(&digits, self.shape.boundaries[dim], self.axes);
             if cost < best.0 {
                 best = (cost, digits);
             }

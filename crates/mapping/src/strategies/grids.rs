@@ -9,6 +9,8 @@
 //! Real applications send much over the edges of their grid and little over others (diagonals, reductions). The search
 //! is therefore repeated without the light edges, if weights have a gap.
 
+use units::{Boundary, Direction};
+
 use super::affinity::Affinity;
 
 /// Maximum number of dimensions of a recognized grid; rings of four count twice.
@@ -24,8 +26,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct GridShape {
     /// Extents of the grid.
     pub(crate) dims: Vec<u32>,
-    /// Whether a dimension is a ring, by dimension.
-    pub(crate) periodic: Vec<bool>,
+    /// Whether a dimension is a ring or a path, by dimension.
+    pub(crate) boundaries: Vec<Boundary>,
     /// Mean weight of the edges of a dimension, by dimension.
     pub(crate) weights: Vec<f64>,
     /// Coordinates of the tasks: `dims.len()` numbers for each task.
@@ -58,11 +60,11 @@ impl GridShape {
         let second = |dim: usize| pairs.iter().any(|&(_, other)| other == dim);
         let kept: Vec<usize> = (0..dims).filter(|&dim| !second(dim)).collect();
         let partner = |dim: usize| pairs.iter().find(|&&(one, _)| one == dim).map(|&(_, other)| other);
-        let mut ring = Self { dims: Vec::new(), periodic: Vec::new(), weights: Vec::new(), coordinates: Vec::new() };
+        let mut ring = Self { dims: Vec::new(), boundaries: Vec::new(), weights: Vec::new(), coordinates: Vec::new() };
         for &dim in &kept {
             let four = partner(dim).is_some();
             ring.dims.push(if four { 4 } else { self.dims[dim] });
-            ring.periodic.push(four || self.periodic[dim]);
+            ring.boundaries.push(if four { Boundary::Periodic } else { self.boundaries[dim] });
             ring.weights.push(self.weights[dim]);
         }
         for task in 0..(self.coordinates.len() / dims) as u32 {
@@ -104,6 +106,15 @@ fn thresholds(affinity: &Affinity) -> Vec<f32> {
     gaps.retain(|&(ratio, _)| ratio >= GAP);
     gaps.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)));
     std::iter::once(least).chain(gaps.into_iter().take(MAX_GAPS).map(|(_, weight)| weight)).collect()
+}
+
+/// Extent of a dimension.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    size: u32,
+    boundary: Boundary,
+    /// Coordinate of the seed.
+    seed: u32,
 }
 
 /// Neighbour of every task in every direction: 2d is up in dimension d, 2d + 1 down.
@@ -195,14 +206,14 @@ impl<'a> Labels<'a> {
         Some(())
     }
 
-    /// Returns the extent of a dimension, whether it is a ring, and the seed's coordinate in it.
-    fn extent(&self, dim: usize) -> (u32, bool, u32) {
+    /// Returns the extent of a dimension.
+    fn extent(&self, dim: usize) -> Extent {
         let (mut up, mut at) = (0, self.seed);
         while self.row(at)[2 * dim] != NONE {
             at = self.row(at)[2 * dim];
             up += 1;
             if at == self.seed || up > self.graph.tasks() {
-                return (up, true, 0);
+                return Extent { size: up, boundary: Boundary::Periodic, seed: 0 };
             }
         }
         let (mut down, mut at) = (0, self.seed);
@@ -210,38 +221,38 @@ impl<'a> Labels<'a> {
             at = self.row(at)[2 * dim + 1];
             down += 1;
         }
-        (up + down + 1, false, down)
+        Extent { size: up + down + 1, boundary: Boundary::Open, seed: down }
     }
 
     /// Returns the coordinates that follow from the labels, if they are those of a grid.
     fn shape(&self) -> Option<GridShape> {
-        let extents: Vec<(u32, bool, u32)> = (0..self.dims).map(|dim| self.extent(dim)).collect();
+        let extents: Vec<Extent> = (0..self.dims).map(|dim| self.extent(dim)).collect();
         let tasks = u64::from(self.graph.tasks());
-        if extents.iter().try_fold(1_u64, |all, &(size, ..)| all.checked_mul(u64::from(size)))? != tasks {
+        if extents.iter().try_fold(1_u64, |all, extent| all.checked_mul(u64::from(extent.size)))? != tasks {
             return None;
         }
         let coordinates = self.coordinates(&extents)?;
         Some(GridShape {
-            dims: extents.iter().map(|&(size, ..)| size).collect(),
-            periodic: extents.iter().map(|&(_, ring, _)| ring).collect(),
+            dims: extents.iter().map(|extent| extent.size).collect(),
+            boundaries: extents.iter().map(|extent| extent.boundary).collect(),
             weights: (0..self.dims).map(|dim| self.weight(dim)).collect(),
             coordinates,
         })
     }
 
-    fn coordinates(&self, extents: &[(u32, bool, u32)]) -> Option<Vec<u32>> {
+    fn coordinates(&self, extents: &[Extent]) -> Option<Vec<u32>> {
         let dims = self.dims;
         let mut coordinates = vec![NONE; self.graph.tasks() as usize * dims];
         let start = self.seed as usize * dims;
-        for (dim, &(.., at)) in extents.iter().enumerate() {
-            coordinates[start + dim] = at;
+        for (dim, extent) in extents.iter().enumerate() {
+            coordinates[start + dim] = extent.seed;
         }
         let mut queue = vec![self.seed];
         let mut taken = vec![false; self.graph.tasks() as usize];
         while let Some(task) = queue.pop() {
             let here = task as usize * dims;
             let point =
-                (0..dims).rev().fold(0, |sum, dim| sum * extents[dim].0 as usize + coordinates[here + dim] as usize);
+                (0..dims).rev().fold(0, |sum, dim| sum * extents[dim].size as usize + coordinates[here + dim] as usize);
             if std::mem::replace(taken.get_mut(point)?, true) {
                 return None;
             }
@@ -250,8 +261,8 @@ impl<'a> Labels<'a> {
                 if next == NONE || coordinates[next as usize * dims] != NONE {
                     continue;
                 }
-                let (size, ring, _) = extents[direction / 2];
-                let moved = step(coordinates[here + direction / 2], direction, size, ring)?;
+                let Extent { size, boundary, .. } = extents[direction / 2];
+                let moved = way(direction).step(coordinates[here + direction / 2], size, boundary)?;
                 coordinates.copy_within(here..here + dims, next as usize * dims);
                 coordinates[next as usize * dims + direction / 2] = moved;
                 queue.push(next);
@@ -274,13 +285,9 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// Returns the coordinate one step further; `None` beyond a path's end.
-fn step(at: u32, direction: usize, size: u32, ring: bool) -> Option<u32> {
-    let next = if direction.is_multiple_of(2) { at.checked_add(1)? } else { at.wrapping_sub(1) };
-    if next < size {
-        return Some(next);
-    }
-    ring.then_some(if direction.is_multiple_of(2) { 0 } else { size - 1 })
+/// Returns the direction along its dimension of a direction of [`Labels`].
+fn way(direction: usize) -> Direction {
+    if direction.is_multiple_of(2) { Direction::Plus } else { Direction::Minus }
 }
 
 fn adjacent(graph: &Affinity, one: u32, other: u32) -> bool {
@@ -364,7 +371,7 @@ mod tests {
             let apart = |dim: usize| {
                 let (a, b) = (shape.of(one)[dim], shape.of(other)[dim]);
                 let straight = a.abs_diff(b);
-                if shape.periodic[dim] { straight.min(shape.dims[dim] - straight) } else { straight }
+                if shape.boundaries[dim].is_periodic() { straight.min(shape.dims[dim] - straight) } else { straight }
             };
             (0..shape.dims.len()).map(apart).sum::<u32>() == 1
         };
@@ -372,7 +379,7 @@ mod tests {
         let tasks: u64 = shape.dims.iter().map(|&size| u64::from(size)).product();
         let edges = |dim: usize| {
             let size = u64::from(shape.dims[dim]);
-            tasks / size * (size - u64::from(!shape.periodic[dim]))
+            tasks / size * (size - u64::from(!shape.boundaries[dim].is_periodic()))
         };
         let all: u64 = (0..shape.dims.len()).map(edges).sum();
         assert_eq!(all * 2, graph.phases[0].arcs.len() as u64);

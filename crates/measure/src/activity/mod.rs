@@ -12,7 +12,7 @@ mod path;
 mod result;
 mod wires;
 
-use host::{Carriage, Kind, OpId, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
+use host::{Carriage, FlightEnd, Kind, OpId, Purpose, TracedFlight, TracedOp, TracedPart, TracedWork};
 
 use breakdown::{Piece, State};
 pub use merge::Gathered;
@@ -92,10 +92,10 @@ impl Activity {
         }
     }
 
-    /// Returns the hand-over or the arrival of a part of a message.
-    fn flight(&self, message: OpId, part: TracedPart, arrived: bool) -> Option<&TracedFlight> {
-        let key = (message, part, arrived);
-        let found = self.flights.binary_search_by_key(&key, |flight| (flight.message, flight.part, flight.arrived));
+    /// Returns a part of a message at one end of its way.
+    fn flight(&self, message: OpId, part: TracedPart, end: FlightEnd) -> Option<&TracedFlight> {
+        let key = (message, part, end);
+        let found = self.flights.binary_search_by_key(&key, |flight| (flight.message, flight.part, flight.end));
         found.ok().map(|place| &self.flights[place])
     }
 
@@ -113,7 +113,8 @@ impl Activity {
 
     /// Whether a message stays within a node.
     fn stays(&self, message: OpId) -> bool {
-        self.flight(message, TracedPart::Data, false).is_some_and(|flight| flight.by == Some(Carriage::Memory))
+        self.flight(message, TracedPart::Data, FlightEnd::HandedOver)
+            .is_some_and(|flight| flight.by == Some(Carriage::Memory))
     }
 
     /// Returns the time at which the sender began to send a message, in picoseconds.
@@ -132,14 +133,14 @@ impl Activity {
             // A search for a receive or a probe that starts waits for nothing. A search for an arrived message waits
             // for its request or its data.
             Purpose::Search if self.op(work.op).kind != Kind::Send => return None,
-            Purpose::Search => match self.flight(work.op, TracedPart::Request, true) {
+            Purpose::Search => match self.flight(work.op, TracedPart::Request, FlightEnd::Arrived) {
                 Some(_) => (work.op, TracedPart::Request),
                 None => (work.op, TracedPart::Data),
             },
             Purpose::Probe => {
                 let op = self.op(work.op);
                 let message = op.matched();
-                let asks = self.flight(message, TracedPart::Request, true).is_some();
+                let asks = self.flight(message, TracedPart::Request, FlightEnd::Arrived).is_some();
                 (message, if asks { TracedPart::Request } else { TracedPart::Data })
             }
             Purpose::Read => (work.op, TracedPart::Request),

@@ -6,7 +6,7 @@
 //! part of a message that arrived, which leads to the rank that sent it. Each step begins where the previous one ends,
 //! so the steps add up exactly to the time of the run.
 
-use host::{Kind, OpId, Purpose, TracedPart, TracedWork};
+use host::{FlightEnd, Kind, OpId, Purpose, TracedPart, TracedWork};
 
 use super::Activity;
 
@@ -186,7 +186,8 @@ impl<'a> Path<'a> {
 
     /// Returns the time at which work could have begun with a free processor.
     fn enabled_at(&self, work: &TracedWork) -> u64 {
-        let arrival = |part| self.activity.flight(work.op, part, true).map_or(work.begin, |flight| flight.at);
+        let arrival =
+            |part| self.activity.flight(work.op, part, FlightEnd::Arrived).map_or(work.begin, |flight| flight.at);
         match work.purpose {
             Purpose::Calc | Purpose::Send | Purpose::Request | Purpose::Poll => self.issued_at(work.op),
             Purpose::Read => arrival(TracedPart::Request),
@@ -209,7 +210,7 @@ impl<'a> Path<'a> {
                 if receive.kind == Kind::Group {
                     return work.begin;
                 }
-                let arrived = self.activity.flight(receive.matched(), TracedPart::Data, true);
+                let arrived = self.activity.flight(receive.matched(), TracedPart::Data, FlightEnd::Arrived);
                 arrived.map_or(work.begin, |flight| flight.at).max(receive.started)
             }
         }
@@ -255,7 +256,7 @@ impl<'a> Path<'a> {
     /// Returns the cause of a copy within a node. The copy begins when the message is sent or when its receive is
     /// posted, whichever is later.
     fn before_copy(&mut self, message: OpId, receive: OpId) -> Option<At<'a>> {
-        let handed = self.activity.flight(message, TracedPart::Data, false)?.at;
+        let handed = self.activity.flight(message, TracedPart::Data, FlightEnd::HandedOver)?.at;
         let started = self.activity.op(receive).started;
         if started <= handed {
             return self.over(message, TracedPart::Data, receive.rank);

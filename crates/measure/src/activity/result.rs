@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use host::{Carriage, Kind, OpId, TracedPart};
+use host::{Carriage, FlightEnd, Kind, OpId, TracedPart};
 
 use super::wires::{ClassTimes, NetworkTimes};
 use super::{Activity, Piece, State, Step, StepKind, Wires};
@@ -72,7 +72,7 @@ impl Activity {
             times.host += step.end - step.begin;
             return;
         }
-        let handed = self.flight(message, part, false);
+        let handed = self.flight(message, part, FlightEnd::HandedOver);
         let at = |handed: u64| [step.begin, handed, step.end];
         match handed.and_then(|handed| Some((handed.at, handed.by?))) {
             None => times.unresolved += step.end - step.begin,
@@ -182,8 +182,10 @@ fn messages(activity: &Activity, every: usize) -> TimelineMessages {
         let sends = (0..).zip(activity.ops_of(rank)).filter(|(_, op)| op.kind == Kind::Send);
         for (number, op) in sends.filter(|(_, op)| (op.peer as usize).is_multiple_of(every)) {
             let message = OpId { rank, number };
-            let data = |arrived| activity.flight(message, TracedPart::Data, arrived);
-            let (Some(handed), Some(arrived)) = (data(false), data(true)) else { continue };
+            let data = |end| activity.flight(message, TracedPart::Data, end);
+            let (Some(handed), Some(arrived)) = (data(FlightEnd::HandedOver), data(FlightEnd::Arrived)) else {
+                continue;
+            };
             all.from.push(rank);
             all.to.push(op.peer);
             all.bytes.push(op.bytes);

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Topology;
 use topology::views::{Cliques, Grid};
-use units::{Draw, KeyError, NodeId, PortId, RouterId, VcClass};
+use units::{Direction, Draw, KeyError, NodeId, PortId, RouterId, VcClass};
 
 use super::cliques::CliqueOrder;
 use crate::{Choice, FlowSet, Hop, Representative, Route, RouteState, Routing, Symmetry};
@@ -197,7 +197,7 @@ impl DimensionOrder {
         if leg.wraps && 2 * here.abs_diff(there) == leg.size {
             return Route::range(PortId(leg.plus), 2, VcClass(0), Choice::Random);
         }
-        leg.step(here, there, false)
+        leg.step(here, there, Direction::Plus)
     }
 
     /// Returns the directions that lead nearer, two bits for each dimension: plus, and minus. Both are set if they are
@@ -251,10 +251,10 @@ impl Routing for DimensionOrder {
         }
         let leg = &self.leg_of_bit[differing.trailing_zeros() as usize & 63];
         let bit = 1 << leg.number;
-        let minus_at_tie = hop.state.0 & bit != 0;
+        let at_tie = if hop.state.0 & bit != 0 { Direction::Minus } else { Direction::Plus };
         // A distance of half the ring is shorter one way after this hop.
         hop.state.0 &= !bit;
-        leg.step(leg.coordinate(here), leg.coordinate(there), minus_at_tie)
+        leg.step(leg.coordinate(here), leg.coordinate(there), at_tie)
     }
 
     fn uses_input_port(&self) -> bool {
@@ -347,12 +347,13 @@ impl Leg {
         u32::from(2 * ahead <= self.size) | u32::from(2 * ahead >= self.size) << 1
     }
 
-    /// Returns the next hop within a dimension, between two different coordinates.
+    /// Returns the next hop within a dimension, between two different coordinates. Goes in direction
+    /// `at_tie` where both are equally far.
     #[inline]
-    fn step(&self, here: u32, there: u32, minus_at_tie: bool) -> Route {
+    fn step(&self, here: u32, there: u32, at_tie: Direction) -> Route {
         let beyond = there > here;
         let ahead = if beyond { there - here } else { there + self.size - here };
-        let nearer = 2 * ahead < self.size + u32::from(!minus_at_tie);
+        let nearer = 2 * ahead < self.size + u32::from(at_tie == Direction::Plus);
         let plus = if self.wraps { nearer } else { beyond };
         // The dateline is ahead if the way round leads past it.
         let class = self.wraps && plus == beyond;

@@ -59,8 +59,17 @@ impl SetLoads {
     }
 }
 
-/// Returns the flows of each node in a phase. `copied` tells whether routers copy multicasts.
-pub(crate) fn application_flows(phase: &Phase, placement: &Placement, copied: bool) -> Vec<Vec<Flow>> {
+/// Place at which multicasts are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyPlace {
+    /// Routers copy packets.
+    InRouters,
+    /// The root sends a message to each member.
+    AtRoot,
+}
+
+/// Returns the flows of each node in a phase.
+pub(crate) fn application_flows(phase: &Phase, placement: &Placement, copies: CopyPlace) -> Vec<Vec<Flow>> {
     let mut flows: Vec<Vec<Flow>> = vec![Vec::new(); placement.nodes() as usize];
     let mut send = |from: NodeId, flow: Flow| {
         if flow.left > 0 && flow.dst != from {
@@ -74,7 +83,7 @@ pub(crate) fn application_flows(phase: &Phase, placement: &Placement, copied: bo
         let root = placement.node(TaskId(group.root));
         let members: BTreeSet<NodeId> = group.members.iter().map(|&member| placement.node(TaskId(member))).collect();
         match group.kind {
-            GroupKind::Multicast if copied => {
+            GroupKind::Multicast if copies == CopyPlace::InRouters => {
                 let others: Vec<NodeId> = members.into_iter().filter(|&node| node != root).collect();
                 Flow::to_each(&others, group.bytes).into_iter().for_each(|flow| send(root, flow));
             }

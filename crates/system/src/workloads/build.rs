@@ -17,8 +17,8 @@ use traffic::{Pattern, PatternSpec, PlacedPattern, Placement, Shape};
 use units::{Bytes, KeyError, KeyResult, NodeId, TaskId, Time, counted};
 
 use super::adversary;
-use super::application::{SetLoads, allocation, application_flows, computation};
-use super::build_context::BuildContext;
+use super::application::{CopyPlace, SetLoads, allocation, application_flows, computation};
+use super::build_context::{BuildContext, RequiredTasks};
 use super::exchange::Exchange;
 use super::ranks::{
     BenchmarkPairs, LimitedGroups, Measured, NodeProcessors, OperationVolumes, Steps, Unlisted, volumes,
@@ -63,7 +63,7 @@ pub(crate) fn build(spec: &WorkloadSpec, context: &BuildContext<'_>) -> Result<A
 }
 
 fn traffic(spec: &TrafficSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
-    let (mut shape, placement) = context.place(None, true)?;
+    let (mut shape, placement) = context.place(None, RequiredTasks::OnEachNode)?;
     let packet = packet_size(spec.packet_size, context)?;
     let message = spec.message_size.map_or(Ok(packet), |size| check_size("message_size", size))?;
     let packets = Packets { message: u64::from(message), packet };
@@ -79,7 +79,7 @@ fn traffic(spec: &TrafficSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Wor
 }
 
 fn exchange(spec: &ExchangeSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
-    let (shape, placement) = context.place(None, true)?;
+    let (shape, placement) = context.place(None, RequiredTasks::OnEachNode)?;
     if !(1..=LARGEST_VOLUME).contains(&spec.volume.0) {
         let message = format!("{} is out of range: 1 B to 1 TiB are allowed", spec.volume);
         return Err(KeyError::new("workload.volume", message));
@@ -108,7 +108,7 @@ fn exchange(spec: &ExchangeSpec, context: &BuildContext<'_>) -> Result<Arc<dyn W
 
 fn application(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
     let graph = graph_of(spec, context)?;
-    let (shape, placement) = context.place(Some(&graph), false)?;
+    let (shape, placement) = context.place(Some(&graph), RequiredTasks::Any)?;
     if let PlaceSpec::File(file) = context.place
         && graph.tasks() != placement.len()
     {
@@ -161,7 +161,7 @@ fn application(spec: &ApplicationSpec, context: &BuildContext<'_>) -> Result<Arc
     }
     // Work of an application on a single node is a valid step too.
     let pattern = Arc::new(PlacedPattern::new(application_pattern(&graph, shape.tasks)?, &placement, true));
-    let flows = || graph.phases.iter().map(|phase| application_flows(phase, &placement, true));
+    let flows = || graph.phases.iter().map(|phase| application_flows(phase, &placement, CopyPlace::InRouters));
     let sets = if in_hardware { SetLoads::of(flows()).map(Arc::new) } else { None };
     let (phases, topology) = (Phases::Application(graph), Arc::clone(context.topology));
     Ok(Arc::new(Volumes { phases, placement, pattern, packet, compute, topology, nodes, sets }))
@@ -217,7 +217,7 @@ fn message_driven(
 }
 
 fn benchmark(spec: &RanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
-    let (shape, placement) = context.place(None, false)?;
+    let (shape, placement) = context.place(None, RequiredTasks::Any)?;
     if let Some(size) = spec.benchmark.message_size().filter(|size| !(1..=LARGEST).contains(size)) {
         let message = format!("{} is out of range: 1 B to 1 GiB are allowed", Bytes(size));
         return Err(KeyError::new("workload.benchmark.message_size", message));
@@ -291,7 +291,7 @@ fn nodes_of(shape: &Shape, placement: &Placement) -> Vec<u32> {
 }
 
 fn program(spec: &ProgramRanksSpec, context: &BuildContext<'_>) -> Result<Arc<dyn Workload>, KeyError> {
-    let (shape, placement) = context.place(None, false)?;
+    let (shape, placement) = context.place(None, RequiredTasks::Any)?;
     let packet = packet_size(spec.packet_size, context)?;
     let nic = interface(context, packet)?;
     let backend = spec.collectives;

@@ -45,6 +45,15 @@ pub(crate) struct BuildContext<'a> {
     pub overflow: Overflow,
 }
 
+/// Tasks that a workload requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequiredTasks {
+    /// Any number, on any nodes.
+    Any,
+    /// The number of the rule, on each node.
+    OnEachNode,
+}
+
 fn wrong(key: &str, message: impl ToString) -> KeyError {
     KeyError::new(format!("placement.{key}"), message)
 }
@@ -56,9 +65,12 @@ impl BuildContext<'_> {
         of_networks.fold(self.nic.settle(), Time::max)
     }
 
-    /// Returns the tasks and their placement: the tasks of a graph, or as many as the rule puts on the nodes. `fixed`
-    /// requires a task on each node of the rule.
-    pub fn place(&self, graph: Option<&TaskGraph>, fixed: bool) -> Result<(Shape, Arc<Placement>), KeyError> {
+    /// Returns the tasks and their placement: the tasks of a graph, or as many as the rule puts on the nodes.
+    pub fn place(
+        &self,
+        graph: Option<&TaskGraph>,
+        required: RequiredTasks,
+    ) -> Result<(Shape, Arc<Placement>), KeyError> {
         let rule = match self.place.place() {
             Place::Rule(rule) => rule,
             Place::Mapped(strategy, own) => {
@@ -72,7 +84,7 @@ impl BuildContext<'_> {
             }
             Place::Hosts(own) => {
                 let placement = self.by_hosts(&own)?;
-                if fixed && u64::from(placement.len()) != self.count() {
+                if required == RequiredTasks::OnEachNode && u64::from(placement.len()) != self.count() {
                     let (tasks, nodes) = (placement.len(), self.count());
                     let message =
                         format!("there are {tasks} tasks on hosts; this workload has one on each of {nodes} nodes");
@@ -88,7 +100,7 @@ impl BuildContext<'_> {
             return Err(wrong("processes_per_node", message));
         }
         let placement = self.by_rule(&rule)?;
-        if fixed && u64::from(placement.len()) != tasks {
+        if required == RequiredTasks::OnEachNode && u64::from(placement.len()) != tasks {
             let message = format!(
                 "the file places {} tasks; for this workload there is one on each of the {tasks} nodes",
                 placement.len(),

@@ -9,7 +9,7 @@ use traffic::multicast::{Destinations, FixedSets, RandomSets};
 use traffic::{InjectionSpec, PlacedPattern};
 use units::{KeyError, KeyResult, NodeId, TaskId, Time};
 
-use super::build_context::BuildContext;
+use super::build_context::{BuildContext, RequiredTasks};
 use super::operations::{self, Common};
 use super::sizes::{check_size, packet_size};
 use super::{Open, Workload};
@@ -29,7 +29,7 @@ pub(super) fn build(spec: &CollectiveTrafficSpec, context: &BuildContext<'_>) ->
     let combined = operations::combined(spec.operation);
     check_operation(spec, context, combined)?;
     check_packets(spec, &**context.topology)?;
-    let (shape, placement) = context.place(None, false)?;
+    let (shape, placement) = context.place(None, RequiredTasks::Any)?;
     let packet = packet_size(spec.packet_size, context)?;
     let message = spec.size.map_or(Ok(packet), |size| check_size("size", size))?;
     let message = if combined == Some(Operation::Barrier) { control(context, packet) } else { message };

@@ -62,6 +62,15 @@ impl RunContext {
     }
 }
 
+/// End of a measured interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IntervalEnd {
+    /// The drain follows.
+    BeforeDrain,
+    /// The run ends too.
+    WithRun,
+}
+
 /// Workload's part of the measurement of a steady state.
 pub(super) trait Sampler {
     /// Counts of a batch.
@@ -96,8 +105,8 @@ pub(super) trait Sampler {
     fn is_held_back(&self) -> bool {
         false
     }
-    /// Ends the measured interval. `is_cut` tells whether the run ends with it.
-    fn end(&mut self, interval: (u64, u64), machine: &dyn Machine, is_cut: bool);
+    /// Ends the measured interval.
+    fn end(&mut self, interval: (u64, u64), machine: &dyn Machine, end: IntervalEnd);
     /// Whether all that began in the measured interval has ended.
     fn has_drained(&self, interval: (u64, u64), machine: &dyn Machine) -> bool;
     /// Returns the reason why the run cannot continue.
@@ -234,18 +243,18 @@ impl<S: Sampler> SteadyRun<S> {
         }
         if self.converged || self.measure_ends(count) {
             machine.measure_until(self.context().job, now);
-            self.end(now, machine, false);
+            self.end(now, machine, IntervalEnd::BeforeDrain);
             let longest = self.context().longest_drain(self.measured);
             self.stage = Stage::Drain { start: now, longest };
             self.drain(now, longest, machine);
         }
     }
 
-    /// Ends the measured interval. `is_cut` tells whether the run ends with it.
-    fn end(&mut self, now: u64, machine: &dyn Machine, is_cut: bool) {
+    /// Ends the measured interval.
+    fn end(&mut self, now: u64, machine: &dyn Machine, end: IntervalEnd) {
         self.measured.1 = now;
         self.saturated = self.is_saturated();
-        self.sampler.end(self.measured, machine, is_cut);
+        self.sampler.end(self.measured, machine, end);
     }
 
     /// Waits for the end of all that began in the measured interval. Past saturation the last of it never would end.
@@ -403,7 +412,7 @@ impl<S: Sampler> WorkloadRun for SteadyRun<S> {
                     self.measured = (now.saturating_sub(self.batches.len() as u64 * batch), now);
                 }
             }
-            Stage::Measure { .. } => self.end(now, machine, true),
+            Stage::Measure { .. } => self.end(now, machine, IntervalEnd::WithRun),
             _ => {}
         }
         self.sampler.leave(machine);

@@ -13,7 +13,7 @@ use topology::Topology;
 use traffic::{PlacedPattern, Placement};
 use units::{NodeId, TaskId};
 
-use super::application::{self, SetLoads, application_flows};
+use super::application::{self, CopyPlace, SetLoads, application_flows};
 use super::closed::{self, ClosedCounts, Ending};
 use super::exchange::Exchange;
 use super::{
@@ -136,7 +136,10 @@ impl Workload for Volumes {
     fn flows(&self, phase: usize) -> Vec<Vec<Flow>> {
         match &self.phases {
             Phases::Exchange(exchange) => exchange.flows(phase, &self.placement),
-            Phases::Application(graph) => application_flows(&graph.phases[phase], &self.placement, self.sets.is_some()),
+            Phases::Application(graph) => {
+                let copies = if self.sets.is_some() { CopyPlace::InRouters } else { CopyPlace::AtRoot };
+                application_flows(&graph.phases[phase], &self.placement, copies)
+            }
         }
     }
 

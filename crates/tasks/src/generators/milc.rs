@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::LocatedError;
+use units::{Boundary, LocatedError};
 
 use super::{add_faces, tasks_of};
 use crate::limits::positive;
@@ -46,7 +46,7 @@ impl MilcSpec {
         positive(self.site_bytes, "site_bytes")?;
         let mut arcs = ArcList::new(tasks_of(&self.dims, 4, "dims")?);
         let face = self.sites.saturating_pow(3).saturating_mul(self.site_bytes);
-        add_faces(&mut arcs, &self.dims, true, &|_| face);
+        add_faces(&mut arcs, &self.dims, Boundary::Periodic, &|_| face);
         let mut graph = TaskGraph::new("milc", arcs.build());
         let dims = self.dims.clone();
         graph.arrays.push(TaskArray { name: "grid".into(), first: 0, dims, periodic: vec![true; 4] });

@@ -9,7 +9,7 @@ pub mod random;
 pub mod stencil;
 
 use super::{ArcList, MAX_TASKS};
-use units::LocatedError;
+use units::{Boundary, Direction, LocatedError};
 
 /// Returns the product of extents, as a number of tasks.
 ///
@@ -26,14 +26,14 @@ fn tasks_of(dims: &[u32], most: usize, key: &'static str) -> Result<u32, Located
 }
 
 /// Adds a message from every task of a grid to each neighbour along its dimensions.
-fn add_faces(arcs: &mut ArcList, dims: &[u32], periodic: bool, bytes: &dyn Fn(usize) -> u64) {
+fn add_faces(arcs: &mut ArcList, dims: &[u32], boundary: Boundary, bytes: &dyn Fn(usize) -> u64) {
     let tasks: u32 = dims.iter().product();
     for task in 0..tasks {
         let mut stride = 1;
         for (dim, &size) in dims.iter().enumerate() {
             let at = task / stride % size;
-            if at + 1 < size || (periodic && size > 1) {
-                arcs.add_both(task, task - at * stride + (at + 1) % size * stride, bytes(dim), 1);
+            if let Some(next) = Direction::Plus.step(at, size, boundary).filter(|&next| next != at) {
+                arcs.add_both(task, task - at * stride + next * stride, bytes(dim), 1);
             }
             stride *= size;
         }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::LocatedError;
+use units::{Boundary, LocatedError};
 
 use super::{add_faces, tasks_of};
 use crate::limits::{arcs_fit, positive};
@@ -47,7 +47,7 @@ impl StencilSpec {
         let neighbours = if self.diagonal_bytes > 0 { 3_u64.pow(dims) } else { 2 * u64::from(dims) };
         arcs_fit(&[u64::from(tasks), neighbours], "dims")?;
         let mut arcs = ArcList::new(tasks);
-        add_faces(&mut arcs, &self.dims, self.periodic, &|_| self.bytes);
+        add_faces(&mut arcs, &self.dims, Boundary::of(self.periodic), &|_| self.bytes);
         if self.diagonal_bytes > 0 {
             self.add_diagonals(&mut arcs, tasks);
         }

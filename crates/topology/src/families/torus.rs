@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{KeyError, NodeId, PortId, RouterId, counted};
+use units::{Boundary, KeyError, NodeId, PortId, RouterId, counted};
 
 use super::twisted::TwistedTorus;
 use crate::network::{Topology, Views};
@@ -105,7 +105,7 @@ impl Torus {
     /// Builds a torus without its `twist`. Fails if a dimension has fewer than 2 routers, if `wrap` does not have a value
     /// for each, or if the torus would have more than `MAX_NODES` nodes or `MAX_PORTS` ports.
     pub fn new(spec: &GridSpec) -> Result<Self, KeyError> {
-        Self::build("torus", spec, true)
+        Self::build("torus", spec, Boundary::Periodic)
     }
 
     /// Builds a mesh. Fails as [`Self::new`] does, and if there is a `twist`.
@@ -113,18 +113,18 @@ impl Torus {
         if spec.twist.is_some() {
             return Err(KeyError::new("twist", "`twist` shifts at the wraps of a torus; a mesh is not twisted"));
         }
-        Self::build("mesh", spec, false)
+        Self::build("mesh", spec, Boundary::Open)
     }
 
-    fn build(kind: &'static str, spec: &GridSpec, wraps: bool) -> Result<Self, KeyError> {
+    fn build(kind: &'static str, spec: &GridSpec, default: Boundary) -> Result<Self, KeyError> {
         let (sizes, nodes_per_router) = check(spec)?;
-        let wraps = spec.wrap.clone().unwrap_or_else(|| vec![wraps; sizes.len()]);
+        let wraps = spec.wrap.clone().unwrap_or_else(|| vec![default.is_periodic(); sizes.len()]);
         if wraps.len() != sizes.len() {
             let message =
                 format!("`wrap` has {} for {} `dims`", counted(wraps.len() as u64, ["value", "values"]), sizes.len());
             return Err(KeyError::new("wrap", message));
         }
-        Ok(Self::of(kind, sizes, nodes_per_router, &wraps))
+        Ok(Self::of(kind, sizes, nodes_per_router, wraps.into_iter().map(Boundary::of)))
     }
 }
 
@@ -181,7 +181,7 @@ impl Topology for Torus {
             return Endpoint::Node(NodeId(node));
         };
         // A plus port leads to a minus port and vice versa; they differ in the lowest bit.
-        match self.neighbour(router, axis, port.0.is_multiple_of(2)) {
+        match self.neighbour(router, axis, Self::direction_of(port)) {
             Some(neighbour) => Endpoint::Router(neighbour, PortId(port.0 ^ 1)),
             None => Endpoint::Unconnected,
         }

@@ -1,6 +1,6 @@
 //! Grid of routers in which the routers of every line are a clique: the coordinates and ports of HyperX.
 
-use units::{NodeId, PortId, RouterId};
+use units::{Boundary, NodeId, PortId, RouterId};
 
 use super::Grid;
 
@@ -62,8 +62,7 @@ impl Cliques {
             stride *= size;
             first_port += line.ports();
         }
-        let wraps = vec![false; sizes.len()];
-        Self { grid: Grid::of(kind, sizes, nodes_per_router, &wraps), lines }
+        Self { grid: Grid::of(kind, sizes, nodes_per_router, std::iter::repeat(Boundary::Open)), lines }
     }
 
     /// Returns the lines by dimension.

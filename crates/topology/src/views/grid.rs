@@ -1,6 +1,6 @@
 //! Grid of routers: the coordinates and ports of tori and meshes.
 
-use units::{PortId, RouterId};
+use units::{Boundary, Direction, PortId, RouterId};
 
 use crate::divisor::Divisor;
 use crate::wires::ChannelClass;
@@ -24,7 +24,7 @@ pub struct Grid {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
     size: u32,
-    wraps: bool,
+    boundary: Boundary,
     /// Difference between the numbers of neighbours.
     stride: u32,
     by_size: Divisor,
@@ -32,12 +32,17 @@ pub(crate) struct Axis {
 }
 
 impl Grid {
-    /// Creates a grid of checked sizes, each with whether its dimension wraps.
-    pub(crate) fn of(kind: &'static str, sizes: Vec<u32>, nodes_per_router: u16, wraps: &[bool]) -> Self {
+    /// Creates a grid of checked sizes, each with the boundary of its dimension.
+    pub(crate) fn of(
+        kind: &'static str,
+        sizes: Vec<u32>,
+        nodes_per_router: u16,
+        boundaries: impl Iterator<Item = Boundary>,
+    ) -> Self {
         let mut stride = 1;
         let mut axes = Vec::with_capacity(sizes.len());
-        for (&size, &wraps) in sizes.iter().zip(wraps) {
-            axes.push(Axis { size, wraps, stride, by_size: Divisor::new(size), by_stride: Divisor::new(stride) });
+        for (&size, boundary) in sizes.iter().zip(boundaries) {
+            axes.push(Axis { size, boundary, stride, by_size: Divisor::new(size), by_stride: Divisor::new(stride) });
             stride *= size;
         }
         let by_nodes = Divisor::new(u32::from(nodes_per_router));
@@ -53,17 +58,17 @@ impl Grid {
     /// Returns whether a dimension wraps.
     #[inline]
     pub fn wraps(&self, dim: usize) -> bool {
-        self.axes[dim].wraps
+        self.axes[dim].boundary.is_periodic()
     }
 
     /// Returns whether any dimension wraps.
     pub fn has_rings(&self) -> bool {
-        self.axes.iter().any(|axis| axis.wraps)
+        self.axes.iter().any(|axis| axis.boundary.is_periodic())
     }
 
     /// Returns whether every dimension wraps.
     pub fn is_torus(&self) -> bool {
-        self.axes.iter().all(|axis| axis.wraps)
+        self.axes.iter().all(|axis| axis.boundary.is_periodic())
     }
 
     /// Returns the number of nodes on each router.
@@ -113,18 +118,14 @@ impl Grid {
     }
 
     /// Returns the neighbour of a router in a dimension; `None` beyond the edge of a dimension that does not wrap.
-    pub(crate) fn neighbour(&self, router: RouterId, axis: Axis, plus: bool) -> Option<RouterId> {
+    pub(crate) fn neighbour(&self, router: RouterId, axis: Axis, direction: Direction) -> Option<RouterId> {
         let coordinate = axis.by_size.remainder(axis.by_stride.quotient(router.0));
-        let last = axis.size - 1;
-        let edge = coordinate == if plus { last } else { 0 };
-        if edge && !axis.wraps {
-            return None;
-        }
-        Some(RouterId(match (plus, edge) {
-            (true, false) => router.0 + axis.stride,
-            (true, true) => router.0 - last * axis.stride,
-            (false, false) => router.0 - axis.stride,
-            (false, true) => router.0 + last * axis.stride,
-        }))
+        let next = direction.step(coordinate, axis.size, axis.boundary)?;
+        Some(RouterId(router.0 - coordinate * axis.stride + next * axis.stride))
+    }
+
+    /// Returns the direction that a port between routers leads in.
+    pub(crate) fn direction_of(port: PortId) -> Direction {
+        if port.0.is_multiple_of(2) { Direction::Plus } else { Direction::Minus }
     }
 }

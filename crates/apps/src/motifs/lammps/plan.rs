@@ -1,9 +1,9 @@
 //! Sizes of the parts of the box, and the messages of a step.
 
-use units::{KeyError, KeyResult, Time};
+use units::{Boundary, KeyError, KeyResult, Time};
 
 use super::spec::{DOUBLE, LammpsSpec, Values};
-use crate::motifs::grid::Grid;
+use crate::motifs::grid::{Grid, Side};
 use crate::motifs::limits::check_time;
 use crate::motifs::planned;
 use crate::motifs::program_context::ProgramContext;
@@ -58,8 +58,8 @@ struct Shape {
 /// Shift exchange along a dimension: each rank sends to one neighbour and receives from the opposite one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Swap {
-    dimension: usize,
-    up: bool,
+    /// Side that the layer is sent to.
+    side: Side,
     /// Atoms in the layer that is sent.
     atoms: u64,
 }
@@ -96,11 +96,6 @@ const LARGEST: u64 = 1 << 40;
 
 /// Largest number of intervals of all ranks together. Start and end of each are stored.
 const MOST_INTERVALS: u64 = 1 << 26;
-
-/// Returns the tag of an exchange, by dimension and direction.
-fn tag(swap: &Swap) -> u32 {
-    2 * swap.dimension as u32 + u32::from(swap.up)
-}
 
 impl Plan {
     /// Plans the run of ranks on a context.
@@ -218,7 +213,7 @@ impl Plan {
         if self.newton {
             tasks.push(Task::Mark(Kind::Halo));
             for swap in self.swaps.iter().rev() {
-                self.swap(rank, &Swap { up: !swap.up, ..*swap }, swap.atoms * VECTOR, tasks);
+                self.swap(rank, &Swap { side: swap.side.opposite(), ..*swap }, swap.atoms * VECTOR, tasks);
             }
         }
         if shape.sums {
@@ -237,12 +232,11 @@ impl Plan {
     /// Appends a shift exchange: a message to one neighbour, and one of equal size from the opposite neighbour. The
     /// rank waits for both.
     fn swap(&self, rank: u32, swap: &Swap, bytes: u64, tasks: &mut Vec<Task>) {
-        let neighbour = |up| self.grid.neighbour(rank, (swap.dimension, up), true);
-        let (Some(to), Some(from)) = (neighbour(swap.up), neighbour(!swap.up)) else { return };
+        let neighbour = |side| self.grid.neighbour(rank, side, Boundary::Periodic);
+        let (Some(to), Some(from)) = (neighbour(swap.side), neighbour(swap.side.opposite())) else { return };
+        let tag = swap.side.number();
         if bytes > 0 {
-            add(tasks, |calls| {
-                calls.extend([recv(from, bytes, tag(swap)), send(to, bytes, tag(swap)), ScriptCall::WaitAll])
-            });
+            add(tasks, |calls| calls.extend([recv(from, bytes, tag), send(to, bytes, tag), ScriptCall::WaitAll]));
         }
     }
 
@@ -250,9 +244,10 @@ impl Plan {
     /// their own. If both neighbours are one rank, it sends them once.
     fn migrate(&self, rank: u32, tasks: &mut Vec<Task>) {
         for (dimension, &atoms) in self.migrants.iter().enumerate() {
-            let sides: &[bool] = if self.grid.size(dimension) > 2 { &[false, true] } else { &[false] };
+            let sides = Side::both(dimension);
+            let sides = if self.grid.size(dimension) > 2 { &sides[..] } else { &sides[..1] };
             for bytes in [COUNT, atoms * self.values.migrant] {
-                sides.iter().for_each(|&up| self.swap(rank, &Swap { dimension, up, atoms }, bytes, tasks));
+                sides.iter().for_each(|&side| self.swap(rank, &Swap { side, atoms }, bytes, tasks));
             }
         }
     }
@@ -364,7 +359,7 @@ fn swaps(grid: &Grid, edges: &[f64; 3], values: &Values, spec: &LammpsSpec) -> R
         let mut left = reach;
         while left > 0.0 {
             let atoms = (values.density * area * left.min(edge)).round() as u64;
-            found.extend([false, true].map(|up| Swap { dimension, up, atoms }));
+            found.extend(Side::both(dimension).map(|side| Swap { side, atoms }));
             left -= edge;
         }
     }

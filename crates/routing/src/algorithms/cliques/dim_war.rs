@@ -205,6 +205,6 @@ pub(super) fn longest(cliques: &Cliques) -> u32 {
 impl OutputLoads for DimWar {
     fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64> {
         let order: Vec<usize> = (0..self.cliques.lines().len()).collect();
-        loads::output_loads(&self.cliques, &order, true, traffic)
+        loads::output_loads(&self.cliques, &order, loads::Crossing::Derouted, traffic)
     }
 }

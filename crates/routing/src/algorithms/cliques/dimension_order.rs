@@ -95,6 +95,6 @@ impl Routing for CliqueOrder {
 
 impl OutputLoads for CliqueOrder {
     fn output_loads(&self, traffic: &RouterTraffic) -> Vec<f64> {
-        loads::output_loads(&self.cliques, &self.order, false, traffic)
+        loads::output_loads(&self.cliques, &self.order, loads::Crossing::Direct, traffic)
     }
 }

@@ -14,13 +14,26 @@ use crate::RouterTraffic;
 /// threads.
 const BLOCKS: usize = 16;
 
-/// Returns the loads of a traffic, by output channel, on direct hops or, if it is `derouted`, by way of a random router
-/// of each line. `order` has the dimensions in the order of travel.
-pub(super) fn output_loads(cliques: &Cliques, order: &[usize], derouted: bool, traffic: &RouterTraffic) -> Vec<f64> {
+/// Way over a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Crossing {
+    /// One hop.
+    Direct,
+    /// Two hops, by way of a random router.
+    Derouted,
+}
+
+/// Returns the loads of a traffic, by output channel. `order` has the dimensions in the order of travel.
+pub(super) fn output_loads(
+    cliques: &Cliques,
+    order: &[usize],
+    crossing: Crossing,
+    traffic: &RouterTraffic,
+) -> Vec<f64> {
     let sources: Vec<u32> = (0..traffic.rows.len() as u32).collect();
     let blocks: Vec<&[u32]> = sources.chunks(sources.len().div_ceil(BLOCKS).max(1)).collect();
     let loads = workers::map(0..blocks.len(), |number| {
-        let mut sent = Sent { cliques, derouted, load: vec![0.0; sources.len() * usize::from(cliques.ports())] };
+        let mut sent = Sent { cliques, crossing, load: vec![0.0; sources.len() * usize::from(cliques.ports())] };
         let mut flows = vec![0.0; sources.len()];
         for &source in blocks[number] {
             flows.fill(0.0);
@@ -39,7 +52,7 @@ pub(super) fn output_loads(cliques: &Cliques, order: &[usize], derouted: bool, t
 /// Loads of channels, by router and port.
 struct Sent<'a> {
     cliques: &'a Cliques,
-    derouted: bool,
+    crossing: Crossing,
     load: Vec<f64>,
 }
 
@@ -69,7 +82,7 @@ impl Sent<'_> {
         let part = 1.0 / f64::from(line.size - 1);
         for to in others() {
             let flow = flows[router(to) as usize];
-            if !self.derouted {
+            if self.crossing == Crossing::Direct {
                 self.add(base, (line, own, to), flow);
                 continue;
             }

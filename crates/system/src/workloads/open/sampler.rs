@@ -11,7 +11,7 @@ use units::NodeId;
 use super::Open;
 use super::operations::Operations;
 use crate::workloads::sources::Sources;
-use crate::workloads::steady::{Sampler, SteadyRun, finite};
+use crate::workloads::steady::{IntervalEnd, Sampler, SteadyRun, finite};
 use crate::workloads::{RunContext, RunTotals, Workload};
 use ::network::traffic::{GroupTrees, JobTraffic, OpenTraffic, OpenTrafficSpec, Packets};
 use ::network::{Feature, Network};
@@ -155,8 +155,8 @@ impl Sampler for OpenSampler {
         self.sources.held_back(self.context.measure.confidence)
     }
 
-    fn end(&mut self, (_, now): (u64, u64), machine: &dyn Machine, is_cut: bool) {
-        if is_cut {
+    fn end(&mut self, (_, now): (u64, u64), machine: &dyn Machine, end: IntervalEnd) {
+        if end == IntervalEnd::WithRun {
             return;
         }
         if let Some((entered, packets)) = self.entered(machine, now).zip(machine.packets()) {

@@ -14,7 +14,7 @@ use super::program::{Clock, TimedGroup, TimedGroups, Timing};
 use crate::run::outcome::RunError;
 use crate::workloads::ranks::{HostCounts, Ranks, arithmetic, of_groups, traffic_of};
 use crate::workloads::sources::least_accepted;
-use crate::workloads::steady::{Sampler, SteadyRun};
+use crate::workloads::steady::{IntervalEnd, Sampler, SteadyRun};
 use crate::workloads::{RunContext, RunTotals};
 use ::network::Packets;
 use ::network::traffic::JobTraffic;
@@ -173,7 +173,7 @@ impl Sampler for OperationsSampler {
         self.counters.keep_from(self.context.network.picoseconds(now));
     }
 
-    fn end(&mut self, (_, now): (u64, u64), _machine: &dyn Machine, _is_cut: bool) {
+    fn end(&mut self, (_, now): (u64, u64), _machine: &dyn Machine, _end: IntervalEnd) {
         self.ended_by[1] = self.counters.by_group().to_vec();
         self.counters.keep_until(self.context.network.picoseconds(now));
     }

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use units::RouterId;
+use units::{Boundary, RouterId};
 
 use super::product::{Factor, Line, factors};
 use super::{FileTopology, router};
@@ -265,7 +265,7 @@ fn grid(made: &FileTopology, sizes: &[u64], wraps: &[bool]) -> Result<Grid, Stri
     if nodes + 2 * sizes.len() as u32 > u32::from(MAX_PORTS) {
         return Err(format!("has too many nodes on each router of a grid: {nodes}"));
     }
-    Ok(Grid::of("file", sizes, nodes as u16, wraps))
+    Ok(Grid::of("file", sizes, nodes as u16, wraps.iter().copied().map(Boundary::of)))
 }
 
 /// Creates the HyperX of a network, with equally many nodes on each router and the parallel wires of the first router.
