@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cutthrough.sections.base import Size, Time
+    from cutthrough.sections.words import Algorithm
 
 __all__ = [
     "CHOICE",
@@ -65,55 +66,8 @@ class _AllreduceKeys(Section):
     repetitions: int | None = key("Measured operations for each size (from 1 to 1000000; default 10).")
     warm_up: int | None = key("""Unmeasured warm-up operations for each size, before the measured ones (from 0 to
         1000000; default 1).""")
-    algorithm: (
-        Literal[
-            "auto",
-            "linear",
-            "binomial",
-            "k-nomial",
-            "scatter-allgather",
-            "recursive-doubling",
-            "recursive-halving",
-            "rabenseifner",
-            "ring",
-            "pairwise",
-            "bruck",
-            "dissemination",
-            "hierarchical",
-            "chain",
-            "binary",
-            "scatter-doubling",
-            "in-switch",
-            "nvls",
-            "nvls-ring",
-            "nvls-doubling",
-            "nvls-in-switch",
-            "nvls-tree",
-            "collnet",
-            "double-tree",
-            "pat",
-            "nonoverlapping",
-            "allgather-reduce",
-            "rabenseifner-doubling",
-            "recursive-distance-doubling",
-            "sparbit",
-            "neighbor-exchange",
-            "chains",
-            "split-binary",
-            "in-order-binary",
-            "double-ring",
-            "linear-sync",
-            "bine",
-            "bine-doubling",
-            "bine-bandwidth",
-            "bine-permute",
-            "bine-send",
-            "bine-blocks",
-            "bine-two",
-            "bine-datatype",
-        ]
-        | None
-    ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of each operation (default `auto`).""")
+    algorithm: Algorithm | None = key("""Algorithm. `cutthrough list collectives` lists the algorithms of each operation
+        (default `auto`).""")
     reduction_time: Time | None = key("""Calculation time of a rank for each byte that it combines with another (default
         `0 ps`).""")
     copy_time: Time | None = key("""Time of a rank for each byte that it copies in its memory to bring parts of a buffer
@@ -200,55 +154,8 @@ class Bcast(Section, tag=("kind", "bcast")):
     repetitions: int | None = key("Measured broadcasts for each size (from 1 to 1000000; default 10).")
     warm_up: int | None = key("""Unmeasured warm-up broadcasts for each size, before the measured ones. If it is not 0
         and the root changes, each measured root has one at least (from 0 to 1000000; default 1).""")
-    algorithm: (
-        Literal[
-            "auto",
-            "linear",
-            "binomial",
-            "k-nomial",
-            "scatter-allgather",
-            "recursive-doubling",
-            "recursive-halving",
-            "rabenseifner",
-            "ring",
-            "pairwise",
-            "bruck",
-            "dissemination",
-            "hierarchical",
-            "chain",
-            "binary",
-            "scatter-doubling",
-            "in-switch",
-            "nvls",
-            "nvls-ring",
-            "nvls-doubling",
-            "nvls-in-switch",
-            "nvls-tree",
-            "collnet",
-            "double-tree",
-            "pat",
-            "nonoverlapping",
-            "allgather-reduce",
-            "rabenseifner-doubling",
-            "recursive-distance-doubling",
-            "sparbit",
-            "neighbor-exchange",
-            "chains",
-            "split-binary",
-            "in-order-binary",
-            "double-ring",
-            "linear-sync",
-            "bine",
-            "bine-doubling",
-            "bine-bandwidth",
-            "bine-permute",
-            "bine-send",
-            "bine-blocks",
-            "bine-two",
-            "bine-datatype",
-        ]
-        | None
-    ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of a broadcast (default `auto`).""")
+    algorithm: Algorithm | None = key("""Algorithm. `cutthrough list collectives` lists the algorithms of a broadcast
+        (default `auto`).""")
     root: int | None = key("Rank that is the root. Default: each rank in turn, as in IMB (from 0 to 4294967295).")
 
 
@@ -273,55 +180,8 @@ class Barrier(Section, tag=("kind", "barrier")):
 
     repetitions: int | None = key("Measured barriers (from 1 to 1000000; default 10).")
     warm_up: int | None = key("Unmeasured warm-up barriers, before the measured ones (from 0 to 1000000; default 1).")
-    algorithm: (
-        Literal[
-            "auto",
-            "linear",
-            "binomial",
-            "k-nomial",
-            "scatter-allgather",
-            "recursive-doubling",
-            "recursive-halving",
-            "rabenseifner",
-            "ring",
-            "pairwise",
-            "bruck",
-            "dissemination",
-            "hierarchical",
-            "chain",
-            "binary",
-            "scatter-doubling",
-            "in-switch",
-            "nvls",
-            "nvls-ring",
-            "nvls-doubling",
-            "nvls-in-switch",
-            "nvls-tree",
-            "collnet",
-            "double-tree",
-            "pat",
-            "nonoverlapping",
-            "allgather-reduce",
-            "rabenseifner-doubling",
-            "recursive-distance-doubling",
-            "sparbit",
-            "neighbor-exchange",
-            "chains",
-            "split-binary",
-            "in-order-binary",
-            "double-ring",
-            "linear-sync",
-            "bine",
-            "bine-doubling",
-            "bine-bandwidth",
-            "bine-permute",
-            "bine-send",
-            "bine-blocks",
-            "bine-two",
-            "bine-datatype",
-        ]
-        | None
-    ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of a barrier (default `auto`).""")
+    algorithm: Algorithm | None = key("""Algorithm. `cutthrough list collectives` lists the algorithms of a barrier
+        (default `auto`).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -346,55 +206,8 @@ class Collective(Section, tag=("kind", "collective")):
         ]
         | None
     ) = key("""Collective operation. A barrier has one row, without a size (default `allreduce`).""")
-    algorithm: (
-        Literal[
-            "auto",
-            "linear",
-            "binomial",
-            "k-nomial",
-            "scatter-allgather",
-            "recursive-doubling",
-            "recursive-halving",
-            "rabenseifner",
-            "ring",
-            "pairwise",
-            "bruck",
-            "dissemination",
-            "hierarchical",
-            "chain",
-            "binary",
-            "scatter-doubling",
-            "in-switch",
-            "nvls",
-            "nvls-ring",
-            "nvls-doubling",
-            "nvls-in-switch",
-            "nvls-tree",
-            "collnet",
-            "double-tree",
-            "pat",
-            "nonoverlapping",
-            "allgather-reduce",
-            "rabenseifner-doubling",
-            "recursive-distance-doubling",
-            "sparbit",
-            "neighbor-exchange",
-            "chains",
-            "split-binary",
-            "in-order-binary",
-            "double-ring",
-            "linear-sync",
-            "bine",
-            "bine-doubling",
-            "bine-bandwidth",
-            "bine-permute",
-            "bine-send",
-            "bine-blocks",
-            "bine-two",
-            "bine-datatype",
-        ]
-        | None
-    ) = key("""Algorithm. `cutthrough list collectives` lists the algorithms of each operation (default `auto`).""")
+    algorithm: Algorithm | None = key("""Algorithm. `cutthrough list collectives` lists the algorithms of each operation
+        (default `auto`).""")
     sizes: Sequence[Size] | None = key("""Sizes; one row each. The size is that of the buffer that is sent or combined.
         For gather, scatter, allgather and alltoall it is that of one rank's part. Default: the powers of two up to 4
         MiB that are multiples of `element_size`.""")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cutthrough.sections.base import Size, Time
+    from cutthrough.sections.words import Algorithm
 
 __all__ = [
     "CHOICE",
@@ -163,56 +164,8 @@ class Collective(Section, tag=("kind", "collective")):
         ]
         | None
     ) = key("""Collective operation (default `allreduce`).""")
-    algorithm: (
-        Literal[
-            "auto",
-            "linear",
-            "binomial",
-            "k-nomial",
-            "scatter-allgather",
-            "recursive-doubling",
-            "recursive-halving",
-            "rabenseifner",
-            "ring",
-            "pairwise",
-            "bruck",
-            "dissemination",
-            "hierarchical",
-            "chain",
-            "binary",
-            "scatter-doubling",
-            "in-switch",
-            "nvls",
-            "nvls-ring",
-            "nvls-doubling",
-            "nvls-in-switch",
-            "nvls-tree",
-            "collnet",
-            "double-tree",
-            "pat",
-            "nonoverlapping",
-            "allgather-reduce",
-            "rabenseifner-doubling",
-            "recursive-distance-doubling",
-            "sparbit",
-            "neighbor-exchange",
-            "chains",
-            "split-binary",
-            "in-order-binary",
-            "double-ring",
-            "linear-sync",
-            "bine",
-            "bine-doubling",
-            "bine-bandwidth",
-            "bine-permute",
-            "bine-send",
-            "bine-blocks",
-            "bine-two",
-            "bine-datatype",
-        ]
-        | None
-    ) = key("""Algorithm. `cutthrough list collectives` shows which algorithms support which operation (default
-        `auto`).""")
+    algorithm: Algorithm | None = key("""Algorithm. `cutthrough list collectives` shows which algorithms support which
+        operation (default `auto`).""")
     size: Size | None = key("""Size of the buffer that is sent or combined, in bytes. For gather, scatter, allgather and
         alltoall: size of one member's part (default `64 KiB`).""")
     element_size: Size | None = key("""Size of an element in bytes. Algorithms do not divide elements (greater than 0;
@@ -268,104 +221,8 @@ class Training(Section, tag=("kind", "training")):
     bucket_size: Size | None = key("""Smallest size in bytes of a bucket: the gradients of a rank that are combined
         together, in whole layers. The last bucket may be smaller (greater than 0; default `25 MiB`).""")
     overlap: bool | None = key("Overlap the reduction of gradients with the backward pass (default true).")
-    allreduce: (
-        Literal[
-            "auto",
-            "linear",
-            "binomial",
-            "k-nomial",
-            "scatter-allgather",
-            "recursive-doubling",
-            "recursive-halving",
-            "rabenseifner",
-            "ring",
-            "pairwise",
-            "bruck",
-            "dissemination",
-            "hierarchical",
-            "chain",
-            "binary",
-            "scatter-doubling",
-            "in-switch",
-            "nvls",
-            "nvls-ring",
-            "nvls-doubling",
-            "nvls-in-switch",
-            "nvls-tree",
-            "collnet",
-            "double-tree",
-            "pat",
-            "nonoverlapping",
-            "allgather-reduce",
-            "rabenseifner-doubling",
-            "recursive-distance-doubling",
-            "sparbit",
-            "neighbor-exchange",
-            "chains",
-            "split-binary",
-            "in-order-binary",
-            "double-ring",
-            "linear-sync",
-            "bine",
-            "bine-doubling",
-            "bine-bandwidth",
-            "bine-permute",
-            "bine-send",
-            "bine-blocks",
-            "bine-two",
-            "bine-datatype",
-        ]
-        | None
-    ) = key("""Algorithm of the allreduces of gradients and tensors (default `auto`).""")
-    alltoall: (
-        Literal[
-            "auto",
-            "linear",
-            "binomial",
-            "k-nomial",
-            "scatter-allgather",
-            "recursive-doubling",
-            "recursive-halving",
-            "rabenseifner",
-            "ring",
-            "pairwise",
-            "bruck",
-            "dissemination",
-            "hierarchical",
-            "chain",
-            "binary",
-            "scatter-doubling",
-            "in-switch",
-            "nvls",
-            "nvls-ring",
-            "nvls-doubling",
-            "nvls-in-switch",
-            "nvls-tree",
-            "collnet",
-            "double-tree",
-            "pat",
-            "nonoverlapping",
-            "allgather-reduce",
-            "rabenseifner-doubling",
-            "recursive-distance-doubling",
-            "sparbit",
-            "neighbor-exchange",
-            "chains",
-            "split-binary",
-            "in-order-binary",
-            "double-ring",
-            "linear-sync",
-            "bine",
-            "bine-doubling",
-            "bine-bandwidth",
-            "bine-permute",
-            "bine-send",
-            "bine-blocks",
-            "bine-two",
-            "bine-datatype",
-        ]
-        | None
-    ) = key("""Algorithm of the token exchange (default `auto`).""")
+    allreduce: Algorithm | None = key("Algorithm of the allreduces of gradients and tensors (default `auto`).")
+    alltoall: Algorithm | None = key("Algorithm of the token exchange (default `auto`).")
     reduction_time: Time | None = key("Calculation time per byte that a rank combines with another (default `0 ps`).")
     copy_time: Time | None = key("""Time per byte that a rank copies in its memory to bring parts of a buffer into
         another order (`bruck`, `bine-permute`, `bine-datatype`, and `bine` of an alltoall) (default `0 ps`).""")
@@ -410,55 +267,7 @@ class Lammps(Section, tag=("kind", "lammps")):
         on a processor of 2.2 GHz.""")
     rebuild_time: Time | None = key("""Additional calculation time per atom in steps that rebuild the lists. Default:
         1.3 us for "lj", 7.4 us for "stouch".""")
-    allreduce: (
-        Literal[
-            "auto",
-            "linear",
-            "binomial",
-            "k-nomial",
-            "scatter-allgather",
-            "recursive-doubling",
-            "recursive-halving",
-            "rabenseifner",
-            "ring",
-            "pairwise",
-            "bruck",
-            "dissemination",
-            "hierarchical",
-            "chain",
-            "binary",
-            "scatter-doubling",
-            "in-switch",
-            "nvls",
-            "nvls-ring",
-            "nvls-doubling",
-            "nvls-in-switch",
-            "nvls-tree",
-            "collnet",
-            "double-tree",
-            "pat",
-            "nonoverlapping",
-            "allgather-reduce",
-            "rabenseifner-doubling",
-            "recursive-distance-doubling",
-            "sparbit",
-            "neighbor-exchange",
-            "chains",
-            "split-binary",
-            "in-order-binary",
-            "double-ring",
-            "linear-sync",
-            "bine",
-            "bine-doubling",
-            "bine-bandwidth",
-            "bine-permute",
-            "bine-send",
-            "bine-blocks",
-            "bine-two",
-            "bine-datatype",
-        ]
-        | None
-    ) = key("""Algorithm of the sums over all ranks (default `auto`).""")
+    allreduce: Algorithm | None = key("Algorithm of the sums over all ranks (default `auto`).")
 
 
 #: Any of the kinds.
