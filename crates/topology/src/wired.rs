@@ -2,7 +2,7 @@
 //!
 //! A family lists its wires and nodes in a [`WireList`], and adds its names in a [`Shape`]. The ports of a router are
 //! numbered in the order in which the list mentions it. Distances are a table from breadth-first search, 2 bytes for
-//! each pair of routers, which limits the number of routers.
+//! each pair of routers, or 1 bit if no distance is above 2. This limits the number of routers.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -16,6 +16,8 @@ use crate::wires::{ChannelClass, Endpoint, MAX_PORTS};
 pub(crate) const MAX_WIRED_ROUTERS: u32 = 4096;
 /// Maximum number of ports of all routers of a topology of tables.
 pub(crate) const MAX_WIRED_PORTS: u32 = 1 << 20;
+/// Maximum number of ports of all routers of a family whose distances are at most 2.
+pub(crate) const MAX_SHORT_PORTS: u32 = 1 << 22;
 
 /// Properties of a family that its wires do not tell.
 pub(crate) trait Shape: Debug + Send + Sync {
@@ -38,9 +40,17 @@ pub(crate) trait Shape: Debug + Send + Sync {
 pub struct Wired<S> {
     pub(crate) shape: S,
     wires: Wires,
-    /// Distances by pair of routers, source-major, in channels.
-    distances: Vec<u16>,
+    distances: Distances,
     diameter: u32,
+}
+
+/// Distances by pair of routers, source-major, in channels.
+#[derive(Clone, Debug)]
+enum Distances {
+    /// Distance of each pair.
+    Table(Vec<u16>),
+    /// A bit for each pair, whether a wire joins the routers. Other distances are 2.
+    Short(Vec<u64>),
 }
 
 /// Ends of all ports.
@@ -124,8 +134,10 @@ impl<S> Wired<S> {
             }
             wires.first.push(wires.endpoints.len() as u32);
         }
-        let row = |from: &RouterId| &self.distances[from.index() * order.len()..][..order.len()];
-        self.distances = order.iter().flat_map(|from| order.iter().map(move |to| row(from)[to.index()])).collect();
+        let pairs = order.iter().flat_map(|&from| order.iter().map(move |&to| (from, to)));
+        let renumbered =
+            pairs.map(|(from, to)| self.distances.get(order.len(), from.index(), to.index()) as u16).collect();
+        self.distances = Distances::of(renumbered, order.len());
         self.wires = wires;
     }
 
@@ -173,9 +185,13 @@ pub(crate) enum Difference {
 }
 
 /// Returns the number of nodes on each router, by default half of the number of its wires, rounded up. Fails at
-/// `nodes_per_router` if a router has no node, or if there would be too many ports.
-pub(crate) fn nodes_on_each(given: Option<u64>, wires: u32, routers: u32) -> Result<u32, KeyError> {
-    let most = u32::from(MAX_PORTS).min(MAX_WIRED_PORTS / routers).saturating_sub(wires);
+/// `nodes_per_router` if a router has no node, or if there would be more than `most_ports` ports in all.
+pub(crate) fn nodes_on_each(
+    given: Option<u64>,
+    (wires, routers): (u32, u32),
+    most_ports: u32,
+) -> Result<u32, KeyError> {
+    let most = u32::from(MAX_PORTS).min(most_ports / routers).saturating_sub(wires);
     let nodes = given.unwrap_or(u64::from(wires.div_ceil(2)));
     u32::try_from(nodes).ok().filter(|nodes| (1..=most).contains(nodes)).ok_or_else(|| {
         let message =
@@ -217,7 +233,7 @@ impl WireList {
     }
 
     /// Builds the topology. Fails if a router cannot be reached from another. Requires routers below `routers`, at most
-    /// [`MAX_WIRED_ROUTERS`], and at most `MAX_PORTS` ports on each.
+    /// [`MAX_WIRED_ROUTERS`] unless no distance is above 2, and at most `MAX_PORTS` ports on each.
     pub(crate) fn build<S: Shape>(self, shape: S, routers: u32) -> Result<Wired<S>, Apart> {
         let wires = self.wires(routers);
         let (distances, diameter) = wires.measure()?;
@@ -329,15 +345,14 @@ impl Wires {
     }
 
     /// Returns all distances, and the largest between two routers that have nodes.
-    fn measure(&self) -> Result<(Vec<u16>, u32), Apart> {
+    fn measure(&self) -> Result<(Distances, u32), Apart> {
         let routers = self.routers();
         let neighbours: Vec<Vec<u32>> = (0..routers).map(|router| self.neighbours(RouterId(router))).collect();
         let mut has_nodes = vec![false; routers as usize];
         for (router, _) in &self.attachments {
             has_nodes[router.index()] = true;
         }
-        let mut distances = Vec::with_capacity(routers as usize * routers as usize);
-        let mut diameter = 0;
+        let (mut distances, mut diameter) = (Distances::Short(Vec::new()), 0);
         for from in 0..routers {
             let row = search(&neighbours, from);
             if let Some(alone) = row.iter().position(|&distance| distance == UNREACHED) {
@@ -347,7 +362,7 @@ impl Wires {
                 let with_nodes = row.iter().zip(&has_nodes).filter(|&(_, &has)| has);
                 diameter = with_nodes.map(|(&distance, _)| distance).fold(diameter, u16::max);
             }
-            distances.extend(row);
+            distances.push(&row, from as usize);
         }
         Ok((distances, u32::from(diameter)))
     }
@@ -360,6 +375,41 @@ impl Wires {
         neighbours.sort_unstable();
         neighbours.dedup();
         neighbours
+    }
+}
+
+impl Distances {
+    /// Returns the distances of a table of all pairs.
+    fn of(table: Vec<u16>, routers: usize) -> Self {
+        let mut made = Self::Short(Vec::new());
+        table.chunks(routers).enumerate().for_each(|(from, row)| made.push(row, from));
+        made
+    }
+
+    /// Adds the distances from the next router, which has the number `from`.
+    fn push(&mut self, row: &[u16], from: usize) {
+        if let Self::Short(bits) = self {
+            if row.iter().all(|&distance| distance <= 2) {
+                let word = |of: &[u16]| (0..).zip(of).fold(0, |word, (bit, &at)| word | u64::from(at == 1) << bit);
+                return bits.extend(row.chunks(64).map(word));
+            }
+            let before = (0..from).flat_map(|one| (0..row.len()).map(move |other| (one, other)));
+            let table = before.map(|(one, other)| self.get(row.len(), one, other) as u16).collect();
+            *self = Self::Table(table);
+        }
+        if let Self::Table(table) = self {
+            table.extend_from_slice(row);
+        }
+    }
+
+    /// Returns the distance between two of `routers` routers.
+    #[inline]
+    fn get(&self, routers: usize, from: usize, to: usize) -> u32 {
+        match self {
+            Self::Table(table) => u32::from(table[from * routers + to]),
+            Self::Short(_) if from == to => 0,
+            Self::Short(bits) => 2 - (bits[from * routers.div_ceil(64) + to / 64] >> (to % 64) & 1) as u32,
+        }
     }
 }
 
@@ -419,7 +469,7 @@ impl<S: Shape> Topology for Wired<S> {
     }
 
     fn distance(&self, from: RouterId, to: RouterId) -> u32 {
-        u32::from(self.distances[from.index() * self.routers() as usize + to.index()])
+        self.distances.get(self.routers() as usize, from.index(), to.index())
     }
 
     fn diameter(&self) -> u32 {

@@ -17,7 +17,7 @@ use units::{Draw, KeyError, RouterId};
 
 use crate::shorthand::Settings;
 use crate::stream::Stream;
-use crate::wired::{MAX_WIRED_ROUTERS, Shape, WireList, Wired, nodes_on_each};
+use crate::wired::{MAX_WIRED_PORTS, MAX_WIRED_ROUTERS, Shape, WireList, Wired, nodes_on_each};
 use crate::wires::ChannelClass;
 
 /// Number of graphs that are drawn before a construction is given up.
@@ -90,7 +90,7 @@ impl Jellyfish {
     /// Builds a Jellyfish. Fails if a size is out of its range, or if no connected graph is found.
     pub fn new(spec: &JellyfishSpec) -> Result<Self, KeyError> {
         let (routers, degree) = spec.sizes()?;
-        let nodes = nodes_on_each(spec.nodes_per_router, degree, routers)?;
+        let nodes = nodes_on_each(spec.nodes_per_router, (degree, routers), MAX_WIRED_PORTS)?;
         let mut stream = Stream::new(spec.seed);
         for _ in 0..ATTEMPTS {
             let Some(graph) = Drawing::new(routers, degree).finish(&mut stream) else { continue };

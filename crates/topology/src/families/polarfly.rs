@@ -20,7 +20,7 @@ use units::{KeyError, RouterId};
 
 use crate::galois::Field;
 use crate::shorthand::Settings;
-use crate::wired::{Apart, Shape, WireList, Wired, nodes_on_each};
+use crate::wired::{Apart, MAX_SHORT_PORTS, Shape, WireList, Wired, nodes_on_each};
 use crate::wires::ChannelClass;
 
 /// Range of q.
@@ -65,7 +65,8 @@ impl PolarFly {
         let q = field.size();
         let shape = PolarFlyShape { q };
         let routers = q * q + q + 1;
-        let mut list = WireList::with_nodes(routers, nodes_on_each(spec.nodes_per_router, q + 1, routers)?);
+        let nodes = nodes_on_each(spec.nodes_per_router, (q + 1, routers), MAX_SHORT_PORTS)?;
+        let mut list = WireList::with_nodes(routers, nodes);
         let points: Vec<[u32; 3]> = (0..routers).map(|router| shape.point(RouterId(router))).collect();
         for (one, point) in (0..).map(RouterId).zip(&points) {
             for (other, peer) in (0..).map(RouterId).zip(&points).skip(one.index() + 1) {

@@ -23,11 +23,11 @@ use units::{KeyError, RouterId};
 
 use crate::galois::Field;
 use crate::shorthand::Settings;
-use crate::wired::{Apart, Shape, WireList, Wired, nodes_on_each};
+use crate::wired::{Apart, MAX_SHORT_PORTS, Shape, WireList, Wired, nodes_on_each};
 use crate::wires::ChannelClass;
 
 /// Range of q.
-const SIZES: std::ops::RangeInclusive<u64> = 3..=43;
+const SIZES: std::ops::RangeInclusive<u64> = 3..=89;
 
 /// Slim Fly: routers of diameter 2, near the largest number that their ports allow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,12 +35,12 @@ const SIZES: std::ops::RangeInclusive<u64> = 3..=43;
 pub struct SlimFlySpec {
     /// Size of the field, a power of a prime. There are 2 q^2 routers, each with (3q - d) / 2 wires, where d is -1, 0
     /// or 1 and q - d is a multiple of 4.
-    #[schemars(range(min = 3, max = 43), extend("x-example" = "5"))]
+    #[schemars(range(min = 3, max = 89), extend("x-example" = "5"))]
     pub q: u64,
     /// Number of nodes on each router. Default: half of the number of its wires, rounded up, with which the wires carry
     /// uniform traffic at a load of 0.86 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 58249))]
+    #[schemars(range(min = 1, max = 65530))]
     pub nodes_per_router: Option<u64>,
 }
 
@@ -65,14 +65,14 @@ impl SlimFly {
     const LOCAL: ChannelClass = ChannelClass(2);
     const GLOBAL: ChannelClass = ChannelClass(3);
 
-    /// Builds a Slim Fly. Fails if q is not a power of a prime from 3 to 43, or if routers have no node or too many
+    /// Builds a Slim Fly. Fails if q is not a power of a prime from 3 to 89, or if routers have no node or too many
     /// ports.
     pub fn new(spec: &SlimFlySpec) -> Result<Self, KeyError> {
         let field = Field::checked("q", spec.q, SIZES)?;
         let q = field.size();
         let generators = generators(&field);
         let wires = q + generators[0].len() as u32;
-        let nodes = nodes_on_each(spec.nodes_per_router, wires, 2 * q * q)?;
+        let nodes = nodes_on_each(spec.nodes_per_router, (wires, 2 * q * q), MAX_SHORT_PORTS)?;
         let mut list = WireList::with_nodes(2 * q * q, nodes);
         let router = |subgraph: u32, x: u32, y: u32| RouterId((subgraph * q + x) * q + y);
         for (subgraph, differences) in (0..).zip(&generators) {
