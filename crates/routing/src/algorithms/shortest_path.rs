@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use topology::Topology;
 use units::{KeyError, RouterId, VcClass};
 
-use super::tables::{Neighbours, RouteTable, TableBuilder, TableRouting, UNREACHED, in_parts, search};
+use super::tables::{RouteTable, ShortestPaths, TableBuilder, TableRouting, UNREACHED, in_parts};
 use crate::{Choice, Routing};
 
 /// Largest number of classes that a routing may need: the largest number of virtual channels of a router.
@@ -91,21 +91,18 @@ impl ShortestPathSpec {
     /// If routers cannot reach one another, or if the table would be larger than 1 GiB.
     pub(super) fn table(&self, topology: &dyn Topology, kind: &str) -> Result<(RouteTable, u32), KeyError> {
         let mut table = TableBuilder::new(topology, kind, self.ties.choice())?;
-        let (wires, mut diameter, mut ports) = (Neighbours::new(topology), 0, Vec::new());
+        let (mut paths, mut diameter) = (ShortestPaths::new(topology), 0);
         let most = if self.ties == TieRule::First { 1 } else { usize::MAX };
         for (column, target) in table.targets().to_vec().into_iter().enumerate() {
-            // Wiring is reciprocal, so that the distances from the target equal the distances to it.
-            let distances = search(wires.routers(), target, |at| wires.of(at).iter().map(|&(_, next)| next));
-            for (router, &distance) in (0..).map(RouterId).zip(&distances).filter(|(_, distance)| **distance > 0) {
+            paths.find(target);
+            for router in (0..topology.routers()).map(RouterId).filter(|&router| router != target) {
+                let (distance, ports) = paths.of(router);
                 if table.has_nodes(router) {
                     diameter = diameter.max(distance);
                 }
                 // A router that no packet can be at needs no route.
                 if distance != UNREACHED {
-                    let nearer = wires.of(router).iter().filter(|(_, next)| distances[next.index()] < distance);
-                    ports.clear();
-                    ports.extend(nearer.map(|&(port, _)| port).take(most));
-                    table.set(router, column, &ports, self.class(distance));
+                    table.set(router, column, &ports[..ports.len().min(most)], self.class(distance));
                 } else if table.has_nodes(router) {
                     return Err(in_parts(router, target));
                 }

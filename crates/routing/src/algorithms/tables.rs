@@ -159,7 +159,13 @@ pub(super) struct TableBuilder {
     has_nodes: Vec<bool>,
     /// Routes by their ports.
     known: BTreeMap<Vec<PortId>, KnownPorts>,
+    /// Index in `routes` of the routes by one port: by class, and by port with [`PORTS`] for each class. Ends with the
+    /// last route; `u32::MAX` without one.
+    single: Vec<u32>,
 }
+
+/// Number of ports that a router may have.
+const PORTS: usize = 1 << 16;
 
 /// Routes by equal ports.
 struct KnownPorts {
@@ -194,7 +200,7 @@ impl TableBuilder {
         }
         let table = vec![u32::MAX; routers * targets.len()];
         let made = RouteTable { destinations: Vec::new(), targets, table, routes: Vec::new(), lists: Vec::new() };
-        Ok(Self { made, choice, has_nodes, known: BTreeMap::new() })
+        Ok(Self { made, choice, has_nodes, known: BTreeMap::new(), single: Vec::new() })
     }
 
     /// Returns the routers that have nodes, each of which has a column.
@@ -219,6 +225,18 @@ impl TableBuilder {
     }
 
     fn route_index(&mut self, ports: &[PortId], class: VcClass) -> u32 {
+        let &[port] = ports else { return self.known_index(ports, class) };
+        let place = usize::from(class.0) * PORTS + port.index();
+        if let Some(&index) = self.single.get(place).filter(|&&index| index != u32::MAX) {
+            return index;
+        }
+        let index = self.known_index(ports, class);
+        self.single.resize(self.single.len().max(place + 1), u32::MAX);
+        self.single[place] = index;
+        index
+    }
+
+    fn known_index(&mut self, ports: &[PortId], class: VcClass) -> u32 {
         let place = usize::from(class.0);
         match self.known.get_mut(ports) {
             Some(known) if known.routes.get(place).is_some_and(|&index| index != u32::MAX) => known.routes[place],
@@ -233,7 +251,7 @@ impl TableBuilder {
             None => {
                 let route = self.new_route(ports);
                 self.known.insert(ports.to_vec(), KnownPorts { route, routes: Vec::new() });
-                self.route_index(ports, class)
+                self.known_index(ports, class)
             }
         }
     }
@@ -324,6 +342,75 @@ impl Neighbours {
     /// Returns the routers that a router is wired to, with the ports, in the order of ports.
     pub fn of(&self, router: RouterId) -> &[(PortId, RouterId)] {
         &self.all[self.range(router)]
+    }
+}
+
+/// Shortest paths from all routers to one at a time. The arrays are used again for the next one.
+pub(super) struct ShortestPaths {
+    /// First wire of each router, followed by the number of all.
+    first: Vec<usize>,
+    /// Other end of each wire.
+    wires: Vec<(RouterId, PortId)>,
+    /// Distance of each router, or [`UNREACHED`].
+    distances: Vec<u32>,
+    /// Ports of each router that begin a shortest path, in no order.
+    ports: Vec<Vec<PortId>>,
+    /// Reached routers, the nearest first.
+    reached: Vec<RouterId>,
+}
+
+impl ShortestPaths {
+    pub fn new(topology: &dyn Topology) -> Self {
+        let (mut first, mut wires) = (vec![0], Vec::new());
+        for router in (0..topology.routers()).map(RouterId) {
+            let ends = (0..topology.ports(router)).map(|port| topology.endpoint(router, PortId(port)));
+            wires.extend(ends.filter_map(|end| match end {
+                Endpoint::Router(next, back) => Some((next, back)),
+                Endpoint::Node(_) | Endpoint::Unconnected => None,
+            }));
+            first.push(wires.len());
+        }
+        let routers = topology.routers() as usize;
+        let (distances, ports) = (vec![UNREACHED; routers], vec![Vec::new(); routers]);
+        Self { first, wires, distances, ports, reached: Vec::new() }
+    }
+
+    /// Finds the paths to a router. Follows the wires of all routers but the farthest: in a network of small diameter
+    /// most are that far.
+    pub fn find(&mut self, target: RouterId) {
+        self.distances.fill(UNREACHED);
+        self.ports.iter_mut().for_each(Vec::clear);
+        self.distances[target.index()] = 0;
+        self.reached.clear();
+        self.reached.push(target);
+        let (mut done, mut farthest) = (0, 0);
+        while done < self.reached.len() {
+            let at = self.reached[done];
+            let distance = self.distances[at.index()] + 1;
+            if self.reached.len() == self.distances.len() && distance > farthest {
+                break;
+            }
+            // Wiring is reciprocal, so that the distances from the target equal the distances to it.
+            for &(next, back) in &self.wires[self.first[at.index()]..self.first[at.index() + 1]] {
+                if self.distances[next.index()] == UNREACHED {
+                    self.distances[next.index()] = distance;
+                    self.reached.push(next);
+                    farthest = distance;
+                }
+                if self.distances[next.index()] == distance {
+                    self.ports[next.index()].push(back);
+                }
+            }
+            done += 1;
+        }
+    }
+
+    /// Returns a router's distance, and its ports that begin a shortest path, in ascending order. The distance is
+    /// [`UNREACHED`] without a path.
+    pub fn of(&mut self, router: RouterId) -> (u32, &[PortId]) {
+        let ports = &mut self.ports[router.index()];
+        ports.sort_unstable();
+        (self.distances[router.index()], ports)
     }
 }
 
