@@ -121,9 +121,9 @@ def test_a_fit_gives_back_the_constants_of_which_the_points_were_made(tmp_path: 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (["m,r,0,8,8,allreduce,OMPI,ring_ompi,4096,0,1"], "line 2: `0` is no measured time"),
+        (["m,r,0,8,8,allreduce,OMPI,ring_ompi,4096,0,1"], "line 2: column `p10_ns`: `0` is no measured time"),
         (["m,r,0,8,8,allredduce,OMPI,ring_ompi,4096,1,1"], "there is no operation `allredduce`"),
-        (["m,r,0,8,0,allreduce,OMPI,ring_ompi,4096,1,1"], "ranks = 0 is out of range"),
+        (["m,r,0,8,0,allreduce,OMPI,ring_ompi,4096,1,1"], "line 2: column `ranks`: 0 is out of range: 1 to"),
         (["m,r,0,8x,8,allreduce,OMPI,ring_ompi,4096,1,1"], "`8x` is no number of nodes"),
         (["m,r,0,8,8,allreduce,OMPI,ring_ompi"], "line 2: 8 columns, and 11 names of columns"),
         (["m,r,0,8,8,allreduce,OMPI," + "x" * 200_000 + ",4096,1,1"], "the file is not CSV"),

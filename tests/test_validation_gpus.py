@@ -99,7 +99,7 @@ def test_output_of_nccl_tests_is_read(tmp_path: Path) -> None:
     ("row", "message"),
     [
         ("h100,2.27,all_reduce,quad,2,1024,9000", "no type `quad`"),
-        ("h100,2.27,all_reduce,half,1,1024,9000", "gpus = 1 is out of range"),
+        ("h100,2.27,all_reduce,half,1,1024,9000", "column `gpus`: 1 is out of range"),
         ("h100,2.27,all_reduse,half,2,1024,9000", "no operation `allreduse`"),
         ("h100,2.27,all_reduce,half,2,1024,0", "no measured time"),
     ],

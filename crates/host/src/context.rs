@@ -24,9 +24,23 @@ pub enum Rendezvous {
     Read,
 }
 
+/// Order in which an interface sends the messages of its node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "MessageOrderSpec")]
+pub enum MessageOrder {
+    /// A packet of each message in turn.
+    #[default]
+    RoundRobin,
+    /// All packets of a message before those of messages that were handed over later. Control messages leave first.
+    InOrder,
+}
+
 /// Parameters of the protocols by which ranks exchange messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProtocolParams {
+    /// Order in which the interface sends the messages of its node.
+    pub order: MessageOrder,
     /// Rendezvous protocol.
     pub rendezvous: Rendezvous,
     /// Eager credits: unreceived eager messages that a rank may have outstanding to one peer on another node. `None`:
@@ -54,8 +68,9 @@ pub struct ForwardingParams {
 }
 
 impl ProtocolParams {
-    /// Rendezvous by write, no credits, memory that takes no time.
+    /// Messages in turn, rendezvous by write, no credits, memory that takes no time.
     pub const PLAIN: Self = Self {
+        order: MessageOrder::RoundRobin,
         rendezvous: Rendezvous::Write,
         eager_credits: None,
         asks_without_credit: false,

@@ -45,7 +45,7 @@ pub use queues::time_of;
 pub use connections::{ConnectionCounts, ConnectionMode, ConnectionParams};
 pub use context::{
     Arrived, ForwardingParams, GroupArrival, GroupPacket, GroupParams, GroupWork, HostContext, MatchingParams,
-    NicParams, Outgoing, PacketContext, ProtocolParams, Rendezvous,
+    MessageOrder, NicParams, Outgoing, PacketContext, ProtocolParams, Rendezvous,
 };
 pub use event::OpId;
 pub use executor::{CheckedElements, Executor, GroupPackets, SegmentWork, group_items};

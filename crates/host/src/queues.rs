@@ -1,4 +1,5 @@
-//! Send queues of network interfaces: for each node a ring of messages, served round robin, packet by packet.
+//! Send queues of network interfaces: for each node a ring of messages, served round robin, packet by packet, or in the
+//! order in which the messages were handed over.
 
 use crate::nic::{Passage, Stream};
 use crate::slab::Slab;
@@ -41,6 +42,8 @@ struct Entry {
     sent: u64,
     /// Position of the entry in its message.
     piece: Piece,
+    /// Whether it is a control message that leaves before data.
+    is_control: bool,
 }
 
 /// Bytes of a message that are queued together.
@@ -101,12 +104,15 @@ pub(crate) struct Taken {
 pub(crate) struct Queues {
     rings: Vec<Ring>,
     entries: Slab<Entry>,
+    /// Whether the packets of a message leave before those of later ones.
+    in_order: bool,
 }
 
 impl Queues {
-    /// Creates empty queues of `nodes` nodes.
-    pub fn new(nodes: usize) -> Self {
-        Self { rings: vec![Ring { head: NONE, tail: NONE, generated_at: 0 }; nodes], entries: Slab::default() }
+    /// Creates empty queues of `nodes` nodes. If `in_order`, the packets of a message leave before those of later ones.
+    pub fn new(nodes: usize, in_order: bool) -> Self {
+        let empty = Ring { head: NONE, tail: NONE, generated_at: 0 };
+        Self { rings: vec![empty; nodes], entries: Slab::default(), in_order }
     }
 
     /// Returns whether no message waits.
@@ -129,9 +135,32 @@ impl Queues {
         bytes: u64,
         (tick, stream): (u64, Stream),
     ) {
-        let entry = Entry { message, behind: NONE, left: bytes, since: tick, stream, sent: 0, piece };
+        let is_control = false;
+        let entry = Entry { message, behind: NONE, left: bytes, since: tick, stream, sent: 0, piece, is_control };
         let entry = self.entries.insert(entry);
         self.append(node, entry);
+    }
+
+    /// Adds bytes of a control message, at a tick, which come to the interface as a stream. If messages leave in order,
+    /// control messages leave before data: otherwise an answer would wait for the data that it asks for elsewhere.
+    #[inline]
+    pub fn push_control(
+        &mut self,
+        node: usize,
+        (message, piece): (Outgoing, Piece),
+        bytes: u64,
+        (tick, stream): (u64, Stream),
+    ) {
+        if !self.in_order {
+            return self.push_piece(node, (message, piece), bytes, (tick, stream));
+        }
+        let entry = Entry { message, behind: NONE, left: bytes, since: tick, stream, sent: 0, piece, is_control: true };
+        let entry = self.entries.insert(entry);
+        let (mut before, mut place) = (NONE, self.rings[node].head);
+        while place != NONE && self.entries[place].is_control {
+            (before, place) = (place, self.entries[place].behind);
+        }
+        self.put_back(node, before, entry);
     }
 
     #[inline]
@@ -143,6 +172,19 @@ impl Queues {
             tail => self.entries[tail].behind = entry,
         }
         ring.tail = entry;
+    }
+
+    /// Inserts an entry behind entry `before`, or at the head of the ring.
+    fn put_back(&mut self, node: usize, before: u32, entry: u32) {
+        let ring = &mut self.rings[node];
+        let behind = match before {
+            NONE => std::mem::replace(&mut ring.head, entry),
+            before => std::mem::replace(&mut self.entries[before].behind, entry),
+        };
+        self.entries[entry].behind = behind;
+        if behind == NONE {
+            ring.tail = entry;
+        }
     }
 
     /// Removes and returns the next packet of a node, of at most `packet` bytes. `pace` is the time of a whole packet
@@ -158,7 +200,7 @@ impl Queues {
         if place == NONE {
             return None;
         }
-        let Entry { message, behind, left, since, stream, sent, piece } = self.entries[place];
+        let Entry { message, behind, left, since, stream, sent, piece, .. } = self.entries[place];
         match before {
             NONE => self.rings[node].head = behind,
             before => self.entries[before].behind = behind,
@@ -172,6 +214,7 @@ impl Queues {
         self.entries[place].sent += u64::from(bytes);
         match self.entries[place].left {
             0 => drop(self.entries.remove(place)),
+            _ if self.in_order => self.put_back(node, before, place),
             _ => self.append(node, place),
         }
         let ring = &mut self.rings[node];
@@ -199,7 +242,7 @@ mod tests {
     #[test]
     fn messages_take_turns_and_none_is_lost() {
         // Would catch a ring that drops its rest, or serves one message to its end.
-        let mut queues = Queues::new(2);
+        let mut queues = Queues::new(2, false);
         queues.push(0, message(3), 250, (7, Stream::whole(0)));
         queues.push(0, message(1), 100, (9, Stream::whole(0)));
         queues.push(1, message(0), 1, (0, Stream::whole(0)));
@@ -219,7 +262,7 @@ mod tests {
     #[test]
     fn what_is_not_ready_is_passed_over_and_keeps_its_place() {
         // Would catch a ring that loses entries before, between or behind the removed one.
-        let mut queues = Queues::new(1);
+        let mut queues = Queues::new(1, false);
         (0..3).for_each(|number| queues.push(0, message(number), 150, (0, Stream::whole(0))));
         let mut take = |blocked: &[u32]| {
             let taken = queues.take(0, 100, 10, |dst, _| !blocked.contains(&dst));
@@ -235,5 +278,27 @@ mod tests {
         assert_eq!(take(&[]), None);
         queues.push(0, message(1), 1, (0, Stream::whole(0)));
         assert_eq!(queues.take(0, 100, 10, |_, _| true).map(|taken| taken.message.flow_id), Some(1));
+    }
+
+    #[test]
+    fn messages_in_order_end_before_later_ones() {
+        // Would catch a message that loses its place, or that blocks others while its packets may not be sent.
+        let mut queues = Queues::new(1, true);
+        (0..3).for_each(|number| queues.push(0, message(number), 250, (0, Stream::whole(0))));
+        let mut take = |blocked: &[u32]| {
+            let taken = queues.take(0, 100, 10, |dst, _| !blocked.contains(&dst));
+            taken.map(|taken| (taken.message.flow_id, taken.bytes))
+        };
+        assert_eq!([take(&[]), take(&[0]), take(&[0, 1])], [Some((0, 100)), Some((1, 100)), Some((2, 100))]);
+        let rest: Vec<_> = std::iter::from_fn(|| take(&[])).collect();
+        assert_eq!(rest, [(0, 100), (0, 50), (1, 100), (1, 50), (2, 100), (2, 50)]);
+        queues.push(0, message(1), 150, (0, Stream::whole(0)));
+        queues.push(0, message(2), 50, (0, Stream::whole(0)));
+        // Control messages leave before data, in their own order.
+        for number in [3, 4] {
+            queues.push_control(0, (message(number), Piece::WHOLE), 1, (0, Stream::whole(0)));
+        }
+        let sent = std::iter::from_fn(|| queues.take(0, 100, 10, |_, _| true)).map(|taken| taken.message.flow_id);
+        assert_eq!(sent.collect::<Vec<_>>(), [3, 4, 1, 1, 2]);
     }
 }

@@ -135,8 +135,7 @@ def validate(
     from cutthrough.runs.sweeps import Effort
 
     if output is not None:
-        folder_target(output)
-        atomic.make_folder(output)
+        _make_folder(output)
     points = studies.limited(_points(inputs), fitting.limit)
     column = studies.chosen_column(points, inputs.column)
     kept = None if output is None else output / "kept.txt"
@@ -149,10 +148,7 @@ def validate(
     if found and all(own.time is None for own in found):
         raise refuse("TABLE", f"no point can be simulated: {found[0].reason}")
     drawn = [] if background is None else background.rows()
-    if output is not None:
-        atomic.write_alone(output / "points.csv", reports.points_csv(found))
-        values = {name: own.values for name, own in constants.items()}
-        reports.page(found, column, values, drawn, output / "report.html")
+    written = {} if output is None else reports.write(output, (found, column), constants, drawn)
     if json_output:
         fitted = {name: dict(own.values) for name, own in constants.items()}
         print_json({"version": _core.__version__, "constants": fitted, "background": drawn,
@@ -169,8 +165,17 @@ def validate(
     if table := reports.causes_table(found, column):
         out.print("\nWhat dominates the error, and the share of the error that each correction removes:")
         out.print(table)
-    if output is not None:
-        out.print(f"\nPoints: {output / 'points.csv'}\nPage: {output / 'report.html'}", markup=False, soft_wrap=True)
+    if written:
+        lines = "\n".join(f"{name}: {path}" for name, path in written.items())
+        out.print(f"\n{lines}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _make_folder(output: Path) -> None:
+    """Creates the folder of results, unless a file has its path."""
+    if output.exists() and not output.is_dir():
+        raise refuse("--out", f"{output} is a file; a folder is allowed", file=str(output))
+    folder_target(output)
+    atomic.make_folder(output)
 
 
 def _background(others: Others) -> Background | None:

@@ -227,6 +227,12 @@ class Collective(Section, tag=("kind", "collective")):
         `0 ps`).""")
     copy_time: Time | None = key("""Time of a rank for each byte that it copies in its memory to bring parts of a buffer
         into another order (default `0 ps`).""")
+    buffer_time: Time | None = key("""Time of a rank for each byte that it writes in temporary buffers whose memory
+        pages are new in each call (default `0 ps`).""")
+    start_time: Time | None = key("""Time of a rank before its first message of each operation: an exchange of addresses
+        (default `0 ps`).""")
+    step_time: Time | None = key("""Time of a rank after the messages of each round: the software of a step (default `0
+        ps`).""")
     selection: str | None = key("""Selection table by which `auto` chooses algorithms: `open-mpi-4.1`, `mpich-4`, or a
         file of rules, relative to the experiment file. Default: `mpich-4`.""")
     nccl: Nccl | None = key("NCCL: its tuning model chooses algorithm, protocol and channels. Default: MPI.")

@@ -42,6 +42,8 @@ class _IdealKeys(Section):
         pay both overheads. Default: no limit (all messages are eager). Requires ranks that send and receive.""")
     rendezvous: Literal["write", "read"] | None = key("""Side that moves the data in the rendezvous protocol. Default:
         "write". Requires `nic.eager_limit`: only larger messages use the protocol.""")
+    message_order: Literal["round-robin", "in-order"] | None = key("""Order in which the interface sends the messages of
+        its node. Default: "round-robin". Requires ranks that send and receive.""")
     eager_credits: int | None = key("""Eager credits: number of eager messages that a rank may have sent to one peer on
         another node and that the peer has not received. `without_credit` determines what happens to further messages. A
         control message returns a credit. Default: no limit. Requires ranks that send and receive (from 1 to

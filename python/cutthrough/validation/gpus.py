@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cutthrough.validation.measured import Measured, part_of
-from cutthrough.validation.setups import known
+from cutthrough.validation.setups import NCCL, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,8 +25,6 @@ TYPES = {
     **dict.fromkeys(("float", "float32", "int32", "uint32", "int"), 4),
     **dict.fromkeys(("double", "float64", "int64", "uint64"), 8),
 }
-#: Name of the algorithm that NCCL's tuning model chooses.
-CHOSEN = "nccl"
 #: Largest message in elements, and largest number of GPUs.
 MOST_ELEMENTS, MOST_GPUS = 1 << 40, 1 << 16
 #: Heading of a table of nccl-tests.
@@ -64,7 +62,7 @@ def gpu_point(source: Source, line: int, row: Mapping[str, str], machine: str) -
     operation = source.operation(line, row["operation"].replace("_", ""))
     origin = Origin(machine or machine_of(row["gpu"]), gpus, f"NCCL {row.get('nccl', '')}".strip())
     total = elements * _width(source, line, row["type"])
-    return _point(line, origin, (operation, row["type"]), total, source.time(line, row["time_ns"], 1.0))
+    return _point(line, origin, (operation, row["type"]), total, source.time(line, row["time_ns"], "time_ns", 1.0))
 
 
 def _width(source: Source, line: int, kind: str) -> int:
@@ -78,7 +76,7 @@ def _point(line: int, origin: Origin, what: tuple[str, str], total: int, time: f
     (operation, kind), gpus = what, origin.gpus
     element = TYPES[kind]
     return Measured(
-        origin.machine, "", kind, str(gpus), gpus, operation, origin.library, CHOSEN, total,
+        origin.machine, "", kind, str(gpus), gpus, operation, origin.library, NCCL, total,
         part_of(operation, total, gpus, element), {"mean": time}, line, element=element,
     )  # fmt: skip
 
@@ -128,4 +126,4 @@ def _row(source: Source, line: int, words: Sequence[str], of: tuple[str, Origin]
     operation, origin = of
     _width(source, line, words[2])
     total = source.whole(line, words[0], "size", (0, MOST_ELEMENTS))
-    return _point(line, origin, (operation, words[2]), total, source.time(line, words[TIME], 1e3))
+    return _point(line, origin, (operation, words[2]), total, source.time(line, words[TIME], "time", 1e3))

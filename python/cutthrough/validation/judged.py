@@ -80,12 +80,24 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def of_groups(found: Iterable[Predicted], column: str, names: Sequence[str]) -> list[tuple[tuple[str, ...], Errors]]:
-    """Returns the values of `names` and the errors of each group, in the order of the groups' first points."""
+    """Returns the values of `names` and the errors of each group.
+
+    Groups are in the order of their first points, but in the order of their numbers of nodes if these distinguish them.
+    """
     groups: dict[tuple[str, ...], list[Predicted]] = defaultdict(list)
     for each in found:
         groups[tuple(GROUPS[name](each.point) for name in names)].append(each)
+    if "nodes" in names:
+        place = names.index("nodes")
+        groups = dict(sorted(groups.items(), key=lambda each: _extents(each[0][place])))
     held = ((key, errors(own, column)) for key, own in groups.items())
     return [(key, own) for key, own in held if own is not None]
+
+
+def _extents(nodes: str) -> tuple[int, tuple[int, ...]]:
+    """Returns the number of nodes of a shape such as `8x8x8`, and its extents."""
+    extents = tuple(int(own) for own in nodes.split("x"))
+    return math.prod(extents), extents
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["ELEMENT", "OF_PARTS", "Measured", "part_of"]
+__all__ = ["ELEMENT", "KEYS", "OF_PARTS", "Measured", "part_of"]
 
 #: Size of an element of the operations of MPI in measured tables, in bytes.
 ELEMENT = 4
 
+#: Columns whose values identify a point in its table.
+KEYS = ("machine", "run", "test", "nodes", "ranks", "collective", "library", "algorithm", "bytes")
 #: Operations whose size in an experiment is the size of one rank's part.
 OF_PARTS = frozenset({"gather", "scatter", "allgather", "alltoall"})
 
@@ -68,7 +70,7 @@ class Measured:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Values that identify the point in its table."""
+        """Values of `KEYS`."""
         return (
             self.machine, self.run, self.test, self.nodes, str(self.ranks), self.operation, self.library,
             self.algorithm, str(self.bytes),

@@ -139,7 +139,7 @@ def _point(source: Source, line: int, row: Mapping[str, str], times: Mapping[str
         row["algorithm"],
         total,
         part_of(operation, total, ranks, ELEMENT),
-        {name.removesuffix("_ns"): source.time(line, text, 1.0) for name, text in times.items()},
+        {name.removesuffix("_ns"): source.time(line, text, name, 1.0) for name, text in times.items()},
         line,
     )
 
@@ -178,5 +178,5 @@ def _row(source: Source, line: int, words: list[str], of: tuple[str, list[str], 
         raise source.wrong(line, f"{len(words)} columns, where the heading has {len(names)}")
     cells = dict(zip(names, words, strict=True))
     size = source.whole(line, cells.get("size", cells.get("bytes", "0")), "size", (0, LARGEST))
-    times = {PRINTED[name]: source.time(line, cells[name], 1e3) for name in names if name in PRINTED}
+    times = {PRINTED[name]: source.time(line, cells[name], name, 1e3) for name in names if name in PRINTED}
     return Measured(machine, "", "0", str(ranks), ranks, operation, "", "default", size, size, times, line, MEAN)

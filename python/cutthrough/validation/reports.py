@@ -9,20 +9,26 @@ from collections import defaultdict
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import cutthrough.experiment.documents as documents
 import cutthrough.files.atomic as atomic
 from cutthrough.display.tables import Column, Fitted
 from cutthrough.validation.causes import NAMES, causes
 from cutthrough.validation.judged import GROUPS, choices, errors, of_groups
+from cutthrough.validation.measured import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cutthrough.validation.causes import Cause
+    from cutthrough.validation.fitting import Constants
     from cutthrough.validation.judged import Errors
     from cutthrough.validation.simulating import Predicted
 
-__all__ = ["causes_table", "drawn_lines", "groups_table", "page", "points_csv", "summary", "to_dict"]
+__all__ = [
+    "causes_table", "constants_toml", "drawn_lines", "fitted_csv", "groups_table", "page", "points_csv", "summary",
+    "to_dict", "write",
+]  # fmt: skip
 
 #: Largest cost of a choice that counts as right.
 RIGHT = 0.10
@@ -49,6 +55,8 @@ def summary(found: Sequence[Predicted], column: str) -> list[str]:
         lines.append(
             f"{guessed} points: their algorithm has no public definition or is not named; another is simulated"
         )
+    if unnamed := sum(not each.point.library and each.point.algorithm == "default" for each in ran):
+        lines.append(f"{unnamed} points: the table names no library; the choices of MPICH 4 are assumed (`mpich-4`)")
     reasons = list(dict.fromkeys(each.reason for each in found if each.time is None and each.reason))
     lines += [
         f"not simulated: {sum(each.reason == reason for each in found)} points: {reason}" for reason in reasons[:8]
@@ -104,6 +112,46 @@ def _share(own: Cause, name: str) -> str:
 
 def _plain(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
+
+
+def write(
+    output: Path,
+    points: tuple[Sequence[Predicted], str],
+    constants: Mapping[str, Constants],
+    drawn: Sequence[Mapping[str, Any]],
+) -> dict[str, Path]:
+    """Writes all files of a validation into a folder, and returns them by what they contain.
+
+    Args:
+        output: The folder.
+        points: The points, and the measured column that they are compared with.
+        constants: Fitted constants by machine and variant.
+        drawn: Other jobs beside each run.
+    """
+    found, column = points
+    written = {"Points": output / "points.csv", "Page": output / "report.html"}
+    atomic.write_alone(written["Points"], points_csv(found))
+    page(found, column, {name: own.values for name, own in constants.items()}, drawn, written["Page"])
+    if constants:
+        written |= {"Fitted points": output / "fitted.csv", "Constants": output / "constants.toml"}
+        atomic.write_alone(written["Fitted points"], fitted_csv(constants))
+        atomic.write_alone(written["Constants"], constants_toml(constants))
+    return written
+
+
+def fitted_csv(constants: Mapping[str, Constants]) -> str:
+    """Returns the keys of the points to which constants were fitted, as CSV that `--fit` reads."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(KEYS)
+    for own in constants.values():
+        rows.writerows(point.key for point in own.points)
+    return text.getvalue()
+
+
+def constants_toml(constants: Mapping[str, Constants]) -> str:
+    """Returns the fitted constants as sections of an experiment, below a table for each machine and variant."""
+    return documents.to_toml({name: dict(own.changes) for name, own in constants.items()})
 
 
 def points_csv(found: Sequence[Predicted]) -> str:

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
     from cutthrough.validation.measured import Measured
 
-__all__ = ["Call", "Setup", "Variant", "call_of", "known", "merged", "packet_of", "setup_of", "without"]
+__all__ = ["NCCL", "Call", "Setup", "Variant", "call_of", "known", "merged", "packet_of", "setup_of", "without"]
 
 #: Bytes of a packet on the machines, of the largest simulated packet, and of the largest that switches combine.
 PACKET, LARGEST_PACKET, LARGEST_COMBINED = 4096, 1 << 18, 1 << 16
+#: Name of the algorithm that NCCL's tuning model chooses.
+NCCL = "nccl"
+#: Part of the names of algorithms over uTofu, and the largest message of whole elements there, in bytes.
+UTOFU, LARGEST_PUT = "UTOFU", 16777212
 #: Largest number of packets of a buffer before packets become larger.
 MOST_PACKETS = 1024
 
@@ -71,6 +75,11 @@ class Setup:
     folder: Path = Path()
     whole: int = 0
 
+    @property
+    def of_gpus(self) -> bool:
+        """Whether the machine has GPUs, whose operations are those of NCCL."""
+        return "nccl" in self.base.get("benchmark", {})
+
     def of(self, point: Measured) -> dict[str, Any]:
         """Returns the experiment of a point, without its workload and placement."""
         found = merged({}, self.base)
@@ -94,12 +103,14 @@ class Call:
         keys: Further keys of the benchmark: `segment`, `radix`.
         guessed: Whether the measured algorithm has no public definition, so that a similar one is simulated.
         ports: Network interfaces over which the algorithm divides its data.
+        facts: What the library does besides the messages of the algorithm (`software.py`).
     """
 
     algorithm: str
     keys: Mapping[str, Any] = field(default_factory=dict)
     guessed: bool = False
     ports: int = 1
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,9 +198,15 @@ def call_of(point: Measured) -> Call | None:
             continue
         held = {key: own for key, own in found.groupdict().items() if own is not None}
         keys = dict(rule.get("keys", {}))
-        if int(held.get("segment", "0")):
-            keys["segment"] = f"{held['segment']} B"
-        return Call(rule["algorithm"], keys, rule.get("guessed", False), int(held.get("ports", "1")))
+        facts = rule.get("facts", {}) if UTOFU in point.algorithm else {}
+        ports = int(held.get("ports", "1"))
+        # Each port has segments of the given size.
+        segment = int(held.get("segment", "0")) or (LARGEST_PUT if facts.get("puts") else 0)
+        if rule.get("of_part", False):
+            segment = max(point.bytes // point.ranks // point.element, 1) * point.element
+        if segment:
+            keys["segment"] = f"{segment * (1 if facts.get('in_turn') else ports)} B"
+        return Call(rule["algorithm"], keys, rule.get("guessed", False), ports, facts)
     return None
 
 

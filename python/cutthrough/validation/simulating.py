@@ -18,7 +18,6 @@ import cutthrough.files.kept as copies
 import cutthrough.files.reading as reading
 import cutthrough.runs.sweeps as sweeps
 from cutthrough.arguments.faults import refuse
-from cutthrough.calibrate.parts import bits_per_second
 from cutthrough.channels import Outcome
 from cutthrough.errors import ExperimentError
 from cutthrough.keep.inputs import Inputs
@@ -26,6 +25,7 @@ from cutthrough.validation.background import HEAD_START, short
 from cutthrough.validation.measured import ELEMENT
 from cutthrough.validation.reading import rows_of
 from cutthrough.validation.setups import call_of, merged, packet_of
+from cutthrough.validation.software import with_software
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -185,8 +185,8 @@ def document(
     benchmark |= {"repetitions": 1, "warm_up": 0, **call.keys}
     whole = merged(setup.of(point), changes)
     whole.pop("skew", None)
-    if call.ports > 1:
-        whole = _over_ports(whole, call.ports)
+    if call.ports > 1 or call.facts:
+        whole = with_software(whole, point, call, setup)
     benchmark = merged(benchmark, whole.pop("benchmark", {}))
     if point.operation not in {"reduce", "allreduce", "reduce-scatter"}:
         benchmark.pop("reduction_time", None)
@@ -222,16 +222,6 @@ def is_whole(whole: Mapping[str, Any]) -> bool:
     """Returns whether the network of a machine carries whole messages instead of packets."""
     kind, model = whole.get("topology", {}).get("kind"), whole.get("simulation", {}).get("model")
     return bool(kind == "flat" or model == "delay")
-
-
-def _over_ports(whole: dict[str, Any], ports: int) -> dict[str, Any]:
-    """Returns an experiment for an algorithm that divides its data over several ports of a node.
-
-    Each part takes a different link between two nodes. Therefore, `ports` multiplies the bandwidths of link and bus.
-    """
-    link, bus = whole["link"]["bandwidth"], whole["nic"]["bus"]["bandwidth"]
-    times = {key: f"{bits_per_second(text) * ports:.0f} b/s" for key, text in (("link", link), ("bus", bus))}
-    return merged(whole, {"link": {"bandwidth": times["link"]}, "nic": {"bus": {"bandwidth": times["bus"]}}})
 
 
 def _placement(point: Measured, hosts: Path | None) -> dict[str, Any]:
@@ -286,6 +276,7 @@ def predict(
     running = running or Running()
     made = [document(point, setup, changes or {}, running) for point in points]
     times = simulated([(own, point.quantity) for own, point in zip(made, points, strict=True)], setup.folder, running)
+    times = [_with_file(time, own, running, point) for time, own, point in zip(times, made, points, strict=True)]
     return [
         Predicted(
             point,
@@ -295,6 +286,18 @@ def predict(
         )
         for point, time in zip(points, times, strict=True)
     ]
+
+
+def _with_file(time: float | str, own: Mapping[str, Any] | str, running: Running, point: Measured) -> float | str:
+    """Returns a reason with the name of the list of hosts instead of that of its copy. Returns times unchanged."""
+    hosts = running.hosts.get((point.run, point.ranks))
+    if not isinstance(time, str) or isinstance(own, str) or hosts is None:
+        return time
+    copy = re.escape(str((own.get("placement") or own["job"][0]["placement"])["path"]))
+    # A list with columns has a heading, which the copy lacks.
+    heading = int(hosts.suffix == ".csv")
+    numbered = re.sub(f"{copy}:(\\d+)", lambda found: f"{hosts}:{int(found[1]) + heading}", time)
+    return re.sub(copy, lambda _: str(hosts), numbered)
 
 
 def experiment_of(document: Mapping[str, Any], folder: Path) -> _core.Experiment:

@@ -47,18 +47,20 @@ class Source:
     def whole(self, line: int, text: str, what: str, bounds: tuple[int, int]) -> int:
         """Returns a whole number within bounds."""
         least, most = bounds
-        if not re.fullmatch(r"\d{1,15}", text) or not least <= int(text) <= most:
-            raise self.wrong(line, f"{what} = {text[:40]} is out of range: {least} to {most} are allowed")
+        if not re.fullmatch(r"-?\d+", text):
+            raise self.wrong(line, f"column `{what}`: `{text[:40]}` is no whole number; {least} to {most} are allowed")
+        if len(text) > 15 or not least <= int(text) <= most:
+            raise self.wrong(line, f"column `{what}`: {text[:40]} is out of range: {least} to {most} are allowed")
         return int(text)
 
-    def time(self, line: int, text: str, factor: float) -> float:
-        """Returns `text` times `factor`: a time in nanoseconds."""
+    def time(self, line: int, text: str, what: str, factor: float) -> float:
+        """Returns `text` times `factor`: a time in nanoseconds. `what` is the name of its column."""
         try:
             found = float(text) * factor
         except ValueError:
             found = 0.0
         if not 0.0 < found < 1e18:
-            raise self.wrong(line, f"`{text[:40]}` is no measured time: more than 0 is allowed")
+            raise self.wrong(line, f"column `{what}`: `{text[:40]}` is no measured time: more than 0 is allowed")
         return found
 
     def operation(self, line: int, text: str) -> str:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutthrough.arguments.faults import nearest, refuse
+from cutthrough.display.units import counted
 from cutthrough.runs.sweeps import Effort
 from cutthrough.validation.causes import with_parts
 from cutthrough.validation.fitting import Constants, fit
+from cutthrough.validation.measured import KEYS
 from cutthrough.validation.reading import rows_of
-from cutthrough.validation.setups import call_of, known, setup_of, without
+from cutthrough.validation.setups import NCCL, call_of, known, setup_of, without
 from cutthrough.validation.simulating import Kept, Predicted, Running, predict
 from cutthrough.validation.source import OPERATIONS
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from cutthrough.validation.measured import Measured
     from cutthrough.validation.setups import Setup
 
-__all__ = ["COLUMNS", "Request", "chosen_column", "limited", "study"]
+__all__ = ["COLUMNS", "Request", "chosen_column", "limited", "listed", "study"]
 
 #: Columns of measured times, the most robust first.
 COLUMNS = ("p10", "median", "mean", "max", "min", "p90")
@@ -105,6 +107,7 @@ def study(
         if not name:
             raise refuse("--machine", "the table does not name its machine", allowed=known())
         setup = setups.setdefault(name, setup_of(name))
+        _check_library(point, setup)
         groups[name, _variant(setup, point)].append(place)
     if request.hosts is not None and not request.hosts.exists():
         raise refuse("--hosts", f"{request.hosts} does not exist", file=str(request.hosts))
@@ -129,8 +132,7 @@ def study(
         changes: Mapping[str, Any] = begin
         held = [point for point in own if point.key in fitted]
         if held:
-            if tell is not None:
-                tell(f"fitting {name} to {len(held)} points")
+            _announce(name, len(held), tell)
             made = fit(held, setup, begin, column=request.column, running=quiet, watcher=tell)
             constants[name + "".join(f" {place}" for place in variant)] = made
             changes = fits[name, variant] = made.changes
@@ -143,6 +145,24 @@ def study(
     return [found[place] for place in sorted(found)], constants
 
 
+def _announce(name: str, count: int, tell: Callable[[str], None] | None) -> None:
+    """Says to how many points the constants of a machine are fitted."""
+    if tell is not None:
+        tell(f"fitting {name} to {counted(count, 'point')}")
+        if count == 1:
+            tell(f"warning: one point cannot determine the constants of {name}: most stay near their start")
+
+
+def _check_library(point: Measured, setup: Setup) -> None:
+    """Refuses an operation of MPI on a machine of GPUs."""
+    if setup.of_gpus and point.algorithm != NCCL:
+        raise refuse(
+            "--machine",
+            f"`{setup.name}` has operations of NCCL, and line {point.line} of the table has `{point.algorithm}` of MPI",
+            allowed=[own for own in known() if not setup_of(own).of_gpus],
+        )
+
+
 def _variant(setup: Setup, point: Measured) -> tuple[int, ...]:
     """Returns the indices of the machine's variants that apply to a point."""
     return tuple(place for place, variant in enumerate(setup.variants) if variant.fits(point))
@@ -153,10 +173,10 @@ def _to_fit(points: Sequence[Measured], text: str | None) -> set[tuple[str, ...]
     if text is None:
         return set()
     if not text.endswith("%"):
-        listed = _listed(Path(text))
-        if not any(point.key in listed for point in points):
+        given = listed(Path(text))
+        if not any(point.key in given for point in points):
             raise refuse("--fit", f"no point of the tables is in {text}", file=text)
-        return listed
+        return given
     try:
         share = float(text.removesuffix("%")) / 100.0
     except ValueError:
@@ -170,13 +190,17 @@ def _to_fit(points: Sequence[Measured], text: str | None) -> set[tuple[str, ...]
     return {point.key for point in limited(able, max(1, int(share * len(points))))}
 
 
-def _listed(path: Path) -> set[tuple[str, ...]]:
-    names = ("machine", "run", "test", "nodes", "ranks", "collective", "library", "algorithm", "bytes")
+def listed(path: Path) -> set[tuple[str, ...]]:
+    """Returns the keys of the points that a CSV lists.
+
+    Raises:
+        ExperimentError: The file cannot be read, or a line lacks a value.
+    """
     rows = rows_of(path, "measured table", "--fit")
     for line, row in enumerate(rows, 2):
-        if any(row.get(name) is None for name in names) or row["collective"] not in OPERATIONS:
-            raise refuse("--fit", f"line {line}: it needs valid values of {', '.join(names)}", file=str(path))
-    return {tuple(OPERATIONS[row[name]] if name == "collective" else row[name] for name in names) for row in rows}
+        if any(row.get(name) is None for name in KEYS) or row["collective"] not in OPERATIONS:
+            raise refuse("--fit", f"{path}: line {line}: it needs valid values of {', '.join(KEYS)}", file=str(path))
+    return {tuple(OPERATIONS[row[name]] if name == "collective" else row[name] for name in KEYS) for row in rows}
 
 
 def _hosts(given: Path | None, machine: str, point: Measured) -> Path | None:

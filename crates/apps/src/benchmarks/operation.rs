@@ -142,6 +142,12 @@ pub struct AnyOperationSpec {
     pub reduction_time: Time,
     /// Time of a rank for each byte that it copies in its memory to bring parts of a buffer into another order.
     pub copy_time: Time,
+    /// Time of a rank for each byte that it writes in temporary buffers whose memory pages are new in each call.
+    pub buffer_time: Time,
+    /// Time of a rank before its first message of each operation: an exchange of addresses.
+    pub start_time: Time,
+    /// Time of a rank after the messages of each round: the software of a step.
+    pub step_time: Time,
     /// Selection table by which `auto` chooses algorithms: `open-mpi-4.1`, `mpich-4`, or a file of rules, relative to the
     /// experiment file. Default: `mpich-4`.
     #[schemars(extend("x-example" = "\"open-mpi-4.1\""))]
@@ -167,6 +173,9 @@ impl Default for AnyOperationSpec {
             window: None,
             reduction_time: Time(0),
             copy_time: Time(0),
+            buffer_time: Time(0),
+            start_time: Time(0),
+            step_time: Time(0),
             selection: None,
             nccl: None,
         }
@@ -278,6 +287,9 @@ pub(super) fn build_any(spec: &AnyOperationSpec, context: &ProgramContext<'_>) -
         window: spec.window,
         reduction_time: spec.reduction_time,
         copy_time: spec.copy_time,
+        buffer_time: spec.buffer_time,
+        start_time: spec.start_time,
+        step_time: spec.step_time,
         selection: spec.selection.clone(),
         nccl: spec.nccl.clone(),
         ..CollectiveSpec::default()

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, KeyError, KeyResult, Time};
 
-use super::limits::{check_byte_times, check_time};
+use super::limits::{check_byte_time, check_byte_times, check_time};
 use super::nccl::NcclSpec;
 use super::program_context::ProgramContext;
 use super::ranks::{Grouping, Groups};
@@ -72,6 +72,12 @@ pub struct CollectiveSpec {
     /// Time per byte that a rank copies in its memory to bring parts of a buffer into another order (`bruck`,
     /// `bine-permute`, `bine-datatype`, and `bine` of an alltoall).
     pub copy_time: Time,
+    /// Time per byte that a rank writes in temporary buffers whose memory pages are new in each call.
+    pub buffer_time: Time,
+    /// Time of a rank before its first message of each operation: an exchange of addresses.
+    pub start_time: Time,
+    /// Time of a rank after the messages of each round: the software of a step.
+    pub step_time: Time,
     /// Selection table by which `auto` chooses algorithms: `open-mpi-4.1`, `mpich-4`, or a file of rules, relative to the
     /// experiment file. Default: `mpich-4`.
     #[schemars(extend("x-example" = "\"open-mpi-4.1\""))]
@@ -100,6 +106,9 @@ impl Default for CollectiveSpec {
             overlap: false,
             reduction_time: Time(0),
             copy_time: Time(0),
+            buffer_time: Time(0),
+            start_time: Time(0),
+            step_time: Time(0),
             selection: None,
             nccl: None,
         }
@@ -119,7 +128,7 @@ pub(crate) fn key_of(error: &CollectiveError) -> &'static str {
         CollectiveError::Element { .. } => "element_size",
         CollectiveError::Radix { .. } => "radix",
         CollectiveError::CombinedOnNic => "reduction_time",
-        CollectiveError::CopiedOnNic => "copy_time",
+        CollectiveError::WorkOnNic { key } => key,
         CollectiveError::NoSegments { .. } | CollectiveError::Segment { .. } => "segment",
         _ => "algorithm",
     }
@@ -176,6 +185,13 @@ impl CollectiveSpec {
             ));
         }
         check_byte_times(self.reduction_time, self.copy_time)?;
+        check_byte_time("buffer_time", self.buffer_time)?;
+        let own = [("start_time", self.start_time), ("step_time", self.step_time)];
+        own.into_iter().try_for_each(|(key, time)| check_time(key, time))?;
+        let with_nccl = own.into_iter().chain([("buffer_time", self.buffer_time)]).find(|(_, time)| time.0 > 0);
+        if let Some((key, _)) = with_nccl.filter(|_| self.nccl.is_some()) {
+            return Err(KeyError::new(key, "NCCL has other times of operations and steps; leave it out, or `nccl`"));
+        }
         if u64::from(self.iterations) * u64::from(ranks) > MOST_INTERVALS {
             let message = format!("{} operations of {ranks} ranks are too many: up to 2^26 in all", self.iterations);
             return Err(KeyError::new("iterations", message));
@@ -197,6 +213,9 @@ impl CollectiveSpec {
             window: self.window.unwrap_or(0),
             time_per_byte: self.reduction_time.0,
             copy_time: self.copy_time.0,
+            buffer_time: self.buffer_time.0,
+            launch_time: self.start_time.0,
+            step_time: self.step_time.0,
             ..Collective::new(self.operation, self.algorithm, self.size.0)
         };
         if let Some(nccl) = &self.nccl {

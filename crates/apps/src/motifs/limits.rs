@@ -24,7 +24,8 @@ pub fn check_byte_times(combining: Time, copying: Time) -> Result<(), KeyError> 
     check_byte_time("copy_time", copying)
 }
 
-fn check_byte_time(key: &'static str, time: Time) -> Result<(), KeyError> {
+/// Refuses a time per byte that is too long.
+pub(super) fn check_byte_time(key: &'static str, time: Time) -> Result<(), KeyError> {
     match time.0 > LONGEST_BYTE {
         true => Err(KeyError::new(key, format!("{time} a byte is too long: at most 1 us is allowed"))),
         false => Ok(()),

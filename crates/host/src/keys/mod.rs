@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};
 
-use crate::context::{ForwardingParams, NicParams, ProtocolParams, Rendezvous};
+use crate::context::{ForwardingParams, MessageOrder, NicParams, ProtocolParams, Rendezvous};
 use crate::processor::ProgressMode;
 use crate::rails::RailParams;
 
@@ -73,6 +73,10 @@ pub struct HostSpec {
     #[schemars(extend("x-rules" = ["requires nic.eager_limit: only larger messages use the protocol"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rendezvous: Option<Rendezvous>,
+    /// Order in which the interface sends the messages of its node. Default: "round-robin".
+    #[schemars(extend("x-rules" = RANKS))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_order: Option<MessageOrder>,
     /// Eager credits: number of eager messages that a rank may have sent to one peer on another node and that the peer
     /// has not received. `without_credit` determines what happens to further messages. A control message returns a
     /// credit. Default: no limit.
@@ -109,6 +113,7 @@ impl HostSpec {
             eager_limit: self.eager_limit.map(|limit| limit.0),
             control: self.control().0.min(u64::from(nic.packet)) as u32,
             protocol: ProtocolParams {
+                order: self.message_order.unwrap_or_default(),
                 rendezvous: self.rendezvous.unwrap_or_default(),
                 eager_credits: self.eager_credits,
                 asks_without_credit: self.without_credit == Some(WithoutCreditSpec::Rendezvous),

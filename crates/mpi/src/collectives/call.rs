@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::backend::CollectiveBackend;
+use super::buffers::new_bytes;
 use super::group_call::GroupCall;
 use super::member::{Member, Shares};
 use super::protocol::{Protocol, Transport};
@@ -43,9 +44,11 @@ pub struct Collective {
     pub channels: u32,
     /// Members of a server, if rings and trees over several servers have lanes ([`super::lanes`]). 0: they have none.
     pub per_server: u32,
-    /// Time of a rank before its first message, in picoseconds: the launch of a kernel.
+    /// Time of a rank for each byte that it writes to new pages of temporary buffers, in picoseconds.
+    pub buffer_time: u64,
+    /// Time of a rank before its first message, in picoseconds: the launch of a kernel, or an exchange of addresses.
     pub launch_time: u64,
-    /// Time of a rank after the messages of each round, in picoseconds: the synchronization of a step.
+    /// Time of a rank after the messages of each round, in picoseconds: the synchronization or the software of a step.
     pub step_time: u64,
     /// Share of the bandwidth of links that operations with owners in the switches attain, in thousandths: 1 to 1000.
     pub owners_efficiency: u32,
@@ -183,11 +186,14 @@ pub enum CollectiveError {
          ranks calculate nothing"
     )]
     CombinedOnNic,
-    /// The call has a time of copies of ranks, but network interfaces carry out the operation.
+    /// The call has a time of other work of ranks, but network interfaces carry out the operation.
     #[error(
-        "of operations that network interfaces carry out ranks copy nothing; leave out `copy_time`, or `collectives`"
+        "network interfaces carry out the operation, in which ranks have no such work; leave out `{key}`, or `collectives`"
     )]
-    CopiedOnNic,
+    WorkOnNic {
+        /// Key of the time.
+        key: &'static str,
+    },
     /// The members are not in equal islands of the first of several networks.
     #[error("`{}` is for members in equal islands of the first of several networks: {reason}", algorithm.name())]
     Islands {
@@ -223,6 +229,7 @@ impl Collective {
             protocol: Protocol::Simple,
             channels: 1,
             per_server: 0,
+            buffer_time: 0,
             launch_time: 0,
             step_time: 0,
             owners_efficiency: 1000,
@@ -303,6 +310,12 @@ impl Collective {
         } else {
             (bytes / element).saturating_mul(1000).div_ceil(share).saturating_mul(element)
         }
+    }
+
+    /// Returns the time of member `own` of `members` before its first message, in picoseconds.
+    pub(crate) fn time_to_start(&self, own: u32, members: u32) -> u64 {
+        let pages = if self.buffer_time > 0 { new_bytes(self, own, members) } else { 0 };
+        self.launch_time.saturating_add(pages.saturating_mul(self.buffer_time))
     }
 
     /// Returns the transport of messages.

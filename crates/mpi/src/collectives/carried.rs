@@ -11,7 +11,7 @@ impl Collective {
     ///
     /// # Errors
     /// [`CollectiveError::Carrier`] if the algorithm does not belong to the backend; [`CollectiveError::CombinedOnNic`]
-    /// or [`CollectiveError::CopiedOnNic`] if ranks would calculate or copy in an operation of network interfaces.
+    /// or [`CollectiveError::WorkOnNic`] if ranks would calculate or copy in an operation of network interfaces.
     pub fn carried_by(
         &self,
         backend: Option<CollectiveBackend>,
@@ -32,9 +32,15 @@ impl Collective {
         if on_nic && call.time_per_byte > 0 {
             return Err(CollectiveError::CombinedOnNic);
         }
-        if on_nic && call.copy_time > 0 {
-            return Err(CollectiveError::CopiedOnNic);
+        let own = [
+            ("copy_time", call.copy_time),
+            ("buffer_time", call.buffer_time),
+            ("start_time", call.launch_time),
+            ("step_time", call.step_time),
+        ];
+        match own.into_iter().find(|&(_, time)| on_nic && time > 0) {
+            Some((key, _)) => Err(CollectiveError::WorkOnNic { key }),
+            None => Ok(Self { on_nic, ..call }),
         }
-        Ok(Self { on_nic, ..call })
     }
 }

@@ -59,8 +59,10 @@ pub enum Data {
         /// Number of parts of the buffer.
         parts: u32,
     },
-    /// Parts of the members whose labels are consecutive. Member i owns part i.
+    /// Parts of the members whose labels relative to the root are consecutive. Member i owns part i.
     Labels {
+        /// Number of the root. 0 if the operation has no root.
+        root: u32,
         /// First label.
         first: u32,
         /// Number of labels.
@@ -184,8 +186,8 @@ impl Data {
                 let part = ((u64::from(first) + number * u64::from(step)) % u64::from(parts)) as u32;
                 visit(begin(all, part, parts), begin(all, part + 1, parts));
             }),
-            Self::Labels { first, count, parts, pairing } => (first..first + count).for_each(|label| {
-                let part = pairing.member(label, parts);
+            Self::Labels { root, first, count, parts, pairing } => (first..first + count).for_each(|label| {
+                let part = (root + pairing.member(label, parts)) % parts;
                 visit(begin(all, part, parts), begin(all, part + 1, parts));
             }),
         }

@@ -8,6 +8,8 @@ use super::member::{Member, Move, Phase, Way};
 pub(super) enum Local {
     /// Copies the whole buffer: brings parts into another order.
     Reorder,
+    /// Copies the whole buffer at the root.
+    AtRoot,
     /// Copies the whole buffer, except at member 0, whose parts are in their order: the rotation of Bruck's allgather.
     Rotate,
     /// Combines the gathered buffers of all members.
@@ -22,7 +24,8 @@ impl Phase for Local {
     fn round(&self, at: &Member, _round: u32, post: &mut dyn FnMut(Move)) {
         match self {
             Self::Rotate if at.own == 0 => {}
-            Self::Reorder | Self::Rotate => post(Move::local(Way::Copy, Data::WHOLE)),
+            Self::AtRoot if at.own != at.root => {}
+            Self::Reorder | Self::AtRoot | Self::Rotate => post(Move::local(Way::Copy, Data::WHOLE)),
             Self::Combine => {
                 let others = Data::Span { first: 0, count: at.size - 1, parts: at.size };
                 post(Move::local(Way::Reduce, others));
@@ -31,6 +34,6 @@ impl Phase for Local {
     }
 
     fn is_symmetric(&self, _at: &Member) -> bool {
-        true
+        !matches!(self, Self::AtRoot)
     }
 }

@@ -255,6 +255,11 @@ pub trait Phase: std::fmt::Debug + Sync {
     fn is_symmetric(&self, _at: &Member) -> bool {
         false
     }
+    /// Whether a member combines each message of a round when it arrives, instead of all of them after the round. All
+    /// messages that it receives in such a phase are combined.
+    fn combines_on_arrival(&self, _at: &Member) -> bool {
+        false
+    }
 }
 
 /// Messages that a member of a ring sends to the next member: every part of the buffer but one, each in `segments`

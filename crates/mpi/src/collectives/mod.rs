@@ -9,6 +9,7 @@ mod backend;
 mod bine;
 mod bounds;
 mod bruck;
+mod buffers;
 mod call;
 mod called;
 mod carried;

@@ -66,7 +66,7 @@ impl Layout {
                 at.span(at.absolute(first), folded.first(from + count) - first)
             }
             Self::Left => Data::Span { first: from, count, parts: folded.left },
-            Self::Labels => Data::Labels { first: from, count, parts: at.size, pairing },
+            Self::Labels => Data::Labels { root: 0, first: from, count, parts: at.size, pairing },
         }
     }
 }
@@ -177,11 +177,19 @@ impl Phase for Doubling {
     }
 }
 
+/// Order in which a member sends the segments of a step of [`Halving`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Segments {
+    /// A member combines a segment before it sends the next one (libbine over messages of MPI).
+    InTurn,
+    /// A member sends all segments of a step at once, and combines each of them as it arrives (libbine over uTofu).
+    AtOnce,
+}
+
 /// Recursive halving: pairs exchange half of their remaining data and combine the other half, in the steps of the
-/// butterfly. If the buffer has segments ([`Layout::Left`] only), the messages of a step are sent in segments. A member
-/// combines a segment before it sends the next one.
+/// butterfly. If the buffer has segments ([`Layout::Left`] only), the messages of a step are sent in segments.
 #[derive(Debug)]
-pub(super) struct Halving(pub Layout, pub Pairing);
+pub(super) struct Halving(pub Layout, pub Pairing, pub Segments);
 
 /// Units of the parts of remaining members that segments are made of.
 struct Units {
@@ -220,7 +228,7 @@ impl Halving {
 impl Phase for Halving {
     fn rounds(&self, at: &Member) -> u32 {
         let folded = Folded::new(at);
-        if at.segments == 1 {
+        if at.segments == 1 || self.2 == Segments::AtOnce {
             return folded.rounds();
         }
         let units = Units::new(at, &folded);
@@ -230,25 +238,33 @@ impl Phase for Halving {
     fn round(&self, at: &Member, round: u32, post: &mut dyn FnMut(Move)) {
         let folded = Folded::new(at);
         let Some(own) = folded.own else { return };
-        let (step, segment) = if at.segments == 1 { (round, 0) } else { Self::step(at, &folded, round) };
+        let in_turn = at.segments > 1 && self.2 == Segments::InTurn;
+        let (step, segment) = if in_turn { Self::step(at, &folded, round) } else { (round, 0) };
         let other = self.1.partner(own, step, folded.left);
         let peer = at.absolute(folded.first(other));
         let count = folded.left >> (step + 1);
-        let data = |member: u32| {
+        let units = Units::new(at, &folded);
+        let data = |member: u32, segment: u32| {
             let (first, count) = range(self.1, member, count, &folded);
             if at.segments == 1 {
                 return self.0.data(at, &folded, self.1, (first, count));
             }
-            let Units { of_part, of_segment } = Units::new(at, &folded);
+            let Units { of_part, of_segment } = units;
             let (first, end) = (first * of_part + segment * of_segment, (first + count) * of_part);
             Data::Span { first, count: of_segment.min(end - first), parts: folded.left * of_part }
         };
-        post(Move::one(Way::Combine, peer, data(own)));
-        post(Move::one(Way::Send, peer, data(other)));
+        let messages = if in_turn || at.segments == 1 { 1 } else { units.messages(count) };
+        for (way, member) in [(Way::Combine, own), (Way::Send, other)] {
+            (segment..segment + messages).for_each(|segment| post(Move::one(way, peer, data(member, segment))));
+        }
     }
 
     fn is_symmetric(&self, at: &Member) -> bool {
         at.size.is_power_of_two() && at.has_equal_parts() && at.segments == 1
+    }
+
+    fn combines_on_arrival(&self, at: &Member) -> bool {
+        at.segments > 1 && self.2 == Segments::AtOnce
     }
 }
 

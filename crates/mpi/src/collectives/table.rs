@@ -8,6 +8,7 @@ use super::local::Local;
 use super::member::Phase;
 use super::pairing::Pairing::{Bine, BineFar, Far, Near};
 use super::pipeline::{Halves, LastToRoot, Pipeline, Shape, SplitBroadcast};
+use super::recursive::Segments::{AtOnce, InTurn};
 use super::recursive::{Doubling, Exchange, Fold, Halving, Layout, Remap, Spread, Unfold};
 use super::tree::Tree;
 use super::{bine, bruck, dissemination, linear, neighbors, pairwise, pat, ring, scan};
@@ -205,7 +206,7 @@ pub enum Algorithm {
     /// Uses Bine trees (distances in base -2) for short messages: whole buffers between pairs (allreduce), trees whose
     /// farthest members come first (broadcast, reduce, gather, scatter), or messages of several parts (alltoall).
     Bine,
-    /// Uses the Bine tree whose nearest members come first.
+    /// Uses the Bine tree whose nearest members come first. In a gather or scatter, the root sorts its parts.
     BineDoubling,
     /// Uses Bine trees for long messages: a scatter or reduce-scatter, then a gather or allgather, of a buffer that is
     /// divided in the order in which parts travel.
@@ -403,10 +404,10 @@ pub(super) fn pipelines(operation: Operation, algorithm: Algorithm) -> Option<Ph
         (O::Allreduce, A::Ring) => &[&ring::ReduceScatter, &ring::Allgather],
         (O::Allreduce, A::DoubleTree) => &[&DoubleTree],
         (O::Allreduce, A::RabenseifnerDoubling) => {
-            &[FOLD, &Halving(Layout::Left, Near), &Doubling(Layout::Left, Near), UNFOLD]
+            &[FOLD, &Halving(Layout::Left, Near, AtOnce), &Doubling(Layout::Left, Near), UNFOLD]
         }
         (O::Allreduce, A::BineBandwidth) => {
-            &[FOLD, &Halving(Layout::Left, Bine), &Doubling(Layout::Left, Bine), UNFOLD]
+            &[FOLD, &Halving(Layout::Left, Bine, InTurn), &Doubling(Layout::Left, Bine), UNFOLD]
         }
         (O::Gather, A::LinearSync) => &[&linear::SyncGather],
         _ => return None,
@@ -441,19 +442,25 @@ fn rooted(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
         }
         (O::Reduce, A::Linear) => &[STAR_IN],
         (O::Reduce, A::Binomial | A::KNomial) => &[REDUCE],
-        (O::Reduce, A::Rabenseifner) => &[FOLD, &Halving(Layout::Left, Far), &Spread { up: true, pairing: Far }],
+        (O::Reduce, A::Rabenseifner) => {
+            &[FOLD, &Halving(Layout::Left, Far, InTurn), &Spread { up: true, pairing: Far }]
+        }
         (O::Reduce, A::RabenseifnerDoubling) => {
-            &[FOLD, &Halving(Layout::Left, Near), &Spread { up: true, pairing: Near }]
+            &[FOLD, &Halving(Layout::Left, Near, InTurn), &Spread { up: true, pairing: Near }]
         }
         (O::Reduce, A::Bine) => &[&Tree { up: true, parts: false, pairing: BineFar }],
         (O::Reduce, A::BineDoubling) => &[&Tree { up: true, parts: false, pairing: Bine }],
-        (O::Reduce, A::BineBandwidth) => &[FOLD, &Halving(Layout::Left, Bine), &Spread { up: true, pairing: Bine }],
+        (O::Reduce, A::BineBandwidth) => {
+            &[FOLD, &Halving(Layout::Left, Bine, InTurn), &Spread { up: true, pairing: Bine }]
+        }
         (O::Gather, A::Linear) => &[&linear::Star { up: true, parts: true }],
         (O::Gather, A::Binomial | A::KNomial) => &[GATHER],
         (O::Gather, A::Bine) => &[&Tree { up: true, parts: true, pairing: BineFar }],
+        (O::Gather, A::BineDoubling) => &[&Tree { up: true, parts: true, pairing: Bine }, &Local::AtRoot],
         (O::Scatter, A::Linear) => &[&linear::Star { up: false, parts: true }],
         (O::Scatter, A::Binomial | A::KNomial) => &[SCATTER],
         (O::Scatter, A::Bine) => &[&Tree { up: false, parts: true, pairing: BineFar }],
+        (O::Scatter, A::BineDoubling) => &[&Local::AtRoot, &Tree { up: false, parts: true, pairing: Bine }],
         _ => return pipelines(operation, algorithm),
     })
 }
@@ -478,17 +485,19 @@ fn of_parts(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
         (O::Allgather, A::BineTwo) => &[&bine::Ranges { combines: false, in_two: true }],
         (O::Allgather, A::BineDatatype) => &[&bine::Ranges { combines: false, in_two: false }],
         (O::ReduceScatter, A::Linear) => &[&linear::ReduceScatter],
-        (O::ReduceScatter, A::RecursiveHalving) => &[FOLD, &Halving(Layout::Members, Far), &Unfold { parts: true }],
+        (O::ReduceScatter, A::RecursiveHalving) => {
+            &[FOLD, &Halving(Layout::Members, Far, InTurn), &Unfold { parts: true }]
+        }
         (O::ReduceScatter, A::RecursiveDistanceDoubling) => {
-            &[FOLD, &Halving(Layout::Members, Near), &Remap { to_labels: false, pairing: Near }]
+            &[FOLD, &Halving(Layout::Members, Near, InTurn), &Remap { to_labels: false, pairing: Near }]
         }
         (O::ReduceScatter, A::Nonoverlapping) => &[REDUCE, &linear::Star { up: false, parts: true }],
         (O::ReduceScatter, A::Ring) => &[&ring::ReduceScatter],
         (O::ReduceScatter, A::Pat) => &[&pat::ReduceScatter],
         (O::ReduceScatter, A::Pairwise) => &[&pairwise::ReduceScatter],
-        (O::ReduceScatter, A::BinePermute) => &[&Local::Reorder, &Halving(Layout::Labels, Bine)],
+        (O::ReduceScatter, A::BinePermute) => &[&Local::Reorder, &Halving(Layout::Labels, Bine, InTurn)],
         (O::ReduceScatter, A::BineSend) => {
-            &[FOLD, &Halving(Layout::Members, Bine), &Remap { to_labels: false, pairing: Bine }]
+            &[FOLD, &Halving(Layout::Members, Bine, InTurn), &Remap { to_labels: false, pairing: Bine }]
         }
         (O::ReduceScatter, A::BineBlocks) => &[&bine::Blocks { combines: true }],
         (O::ReduceScatter, A::BineTwo) => &[&bine::Ranges { combines: true, in_two: true }],
@@ -518,7 +527,9 @@ fn of_all(operation: Operation, algorithm: Algorithm) -> Option<Phases> {
         (O::Allreduce, A::AllgatherReduce) => {
             &[&Fold { parts: true }, &Doubling(Layout::Members, Far), UNFOLD, &Local::Combine]
         }
-        (O::Allreduce, A::Rabenseifner) => &[FOLD, &Halving(Layout::Left, Far), &Doubling(Layout::Left, Far), UNFOLD],
+        (O::Allreduce, A::Rabenseifner) => {
+            &[FOLD, &Halving(Layout::Left, Far, InTurn), &Doubling(Layout::Left, Far), UNFOLD]
+        }
         (O::Allreduce, A::Bine) => &[FOLD, &Exchange(Bine), UNFOLD],
         (O::Allreduce, A::BineBlocks) => &[&bine::Blocks { combines: true }, &bine::Blocks { combines: false }],
         (O::Barrier, A::Dissemination) => &[&dissemination::Barrier],

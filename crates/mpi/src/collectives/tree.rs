@@ -12,8 +12,8 @@ use super::pairing::{Pairing, bine_range};
 pub(super) struct Tree {
     /// Whether data flow toward the root.
     pub up: bool,
-    /// Whether a message carries only the parts of the members below. Requires members below that are consecutive:
-    /// [`Pairing::Far`] or [`Pairing::BineFar`].
+    /// Whether a message carries only the parts of the members below. With [`Pairing::Bine`], the root has sorted its
+    /// parts by label.
     pub parts: bool,
     /// Numbering of members. [`Pairing::Far`]: the order of members.
     pub pairing: Pairing,
@@ -76,6 +76,10 @@ impl Tree {
             return post(Move::one(way, peer, Data::WHOLE));
         }
         let count = weight.min(u64::from(at.size - label)) as u32;
+        if self.pairing == Pairing::Bine {
+            let (root, parts, pairing) = (at.root, at.size, self.pairing);
+            return post(Move::one(way, peer, Data::Labels { root, first: label, count, parts, pairing }));
+        }
         if self.pairing != Pairing::BineFar {
             return post(Move::one(way, peer, at.span(at.absolute(label), count)));
         }

@@ -20,6 +20,10 @@ pub(super) struct Running {
     begun: u32,
     /// Bytes that have not been combined yet.
     uncombined: u64,
+    /// Whether messages of the posted round are combined when they arrive, and not after the round.
+    on_arrival: bool,
+    /// Messages that have arrived and wait to be combined, and their bytes.
+    arrived: (u32, u64),
     /// Bytes in memory that have not been copied yet.
     uncopied: u64,
     /// Time of the launch and of steps that has not passed yet, in picoseconds.
@@ -83,7 +87,7 @@ impl Running {
         let call = call.within(&communicator);
         let unposted = call.in_switch(&communicator).count() as u32;
         let (cursor, behind, begun) = (Cursor::default(), Vec::new(), 0);
-        let (uncombined, uncopied, due) = (0, 0, call.launch_time);
+        let (uncombined, uncopied, due) = (0, 0, call.time_to_start(communicator.own(), communicator.len()));
         let on_nic = if call.on_nic { OnNic::Before } else { OnNic::Over };
         Ok(Self {
             call,
@@ -93,6 +97,8 @@ impl Running {
             behind,
             begun,
             uncombined,
+            on_arrival: false,
+            arrived: (0, 0),
             uncopied,
             due,
             unposted,
@@ -134,6 +140,27 @@ impl Running {
                 return;
             }
         }
+    }
+
+    /// Whether the rank combines messages of the posted round when they arrive.
+    pub fn notes_arrivals(&self) -> bool {
+        self.on_arrival && (self.call.time_per_byte > 0 || self.on_nic != OnNic::Over)
+    }
+
+    /// Notes a message of `bytes` bytes that has arrived and is to be combined.
+    pub fn arrive(&mut self, bytes: u64) {
+        self.arrived = (self.arrived.0 + 1, self.arrived.1.saturating_add(bytes));
+    }
+
+    /// Returns the number of messages that wait to be combined, and the work that combines them. `None` if no message
+    /// waits. They no longer wait then.
+    pub fn take_arrivals(&mut self) -> Option<(u32, Action)> {
+        let (messages, bytes) = std::mem::take(&mut self.arrived);
+        let work = match self.on_nic {
+            OnNic::Over => Action::Calc { time: bytes.saturating_mul(self.call.time_per_byte) },
+            _ => Action::OnNic(NicStep::Combine { bytes }),
+        };
+        (messages > 0).then_some((messages, work))
     }
 
     /// Returns the time of outstanding work of the rank, in picoseconds.
@@ -214,6 +241,7 @@ impl Running {
     /// Posts a round of each current stage. Returns whether they have any operation.
     fn post_round(&mut self, posts: &mut Posts<'_>) -> bool {
         let mut posted = false;
+        self.on_arrival = false;
         for cursor in std::iter::once(&mut self.cursor).chain(&mut self.behind) {
             if !cursor.has_round() {
                 continue;
@@ -229,11 +257,14 @@ impl Running {
             }
             let shape = Shape { group, at, tag: self.tag, context: self.communicator.context().collective() };
             let (uncombined, uncopied) = (&mut self.uncombined, &mut self.uncopied);
+            let on_arrival = phases[cursor.phase].combines_on_arrival(at);
+            self.on_arrival |= on_arrival;
             phases[cursor.phase].round(at, cursor.round - 1, &mut |of_shape| match of_shape.way {
                 Way::Copy => *uncopied += shape.bytes(&of_shape),
                 Way::Reduce => *uncombined += shape.bytes(&of_shape),
                 _ => {
-                    *uncombined += shape.post(&of_shape, posts);
+                    let bytes = shape.post(&of_shape, posts);
+                    *uncombined += if on_arrival { 0 } else { bytes };
                     posted = true;
                 }
             });

@@ -16,6 +16,9 @@ const CALCULATION: u32 = u32::MAX;
 const TEST: u32 = u32::MAX - 1;
 const PROBE: u32 = u32::MAX - 2;
 
+/// Operation number of the combination of messages that have arrived.
+const COMBINING: u32 = u32::MAX - 3;
+
 /// Largest number of consecutive unsuccessful tests and probes of a rank at one instant.
 const MOST_TESTS: u32 = 1 << 16;
 
@@ -55,6 +58,8 @@ pub struct ScriptedRank<S> {
     communicators: Vec<(u32, Communicator, u32)>,
     /// Collective operations in progress.
     running: Vec<(Request, Running)>,
+    /// Request whose arrived messages are being combined, and their number.
+    combining: Option<(Request, u32)>,
     /// Requests that begin after others, and calculations on units. `None` until the script uses either.
     deferred: Option<Box<Deferred>>,
 }
@@ -75,6 +80,7 @@ impl<S: Script> ScriptedRank<S> {
             tests: 0,
             communicators: Vec::new(),
             running: Vec::new(),
+            combining: None,
             deferred: None,
         }
     }
@@ -346,8 +352,9 @@ impl<S: Script> ScriptedRank<S> {
     /// the script does not handle single completions.
     #[inline]
     fn notify(&self) -> Notify {
+        let notes_arrivals = || self.running.iter().any(|(_, running)| running.notes_arrivals());
         let waits_for_all = match self.blocked {
-            _ if self.open < 2 || self.deferred.is_some() => false,
+            _ if self.open < 2 || self.deferred.is_some() || notes_arrivals() => false,
             Blocked::On(request) => {
                 let left = request.checked_sub(self.first).and_then(|place| self.left.get(place as usize));
                 left.is_some_and(|&left| u64::from(left) == self.open)
@@ -377,6 +384,15 @@ impl<S: Script> ScriptedRank<S> {
             debug_assert!(false, "an operation of a request that has ended");
             return false;
         };
+        if let Some(matched) = matched
+            && let Some((_, running)) = self.running.iter_mut().find(|own| own.0 == request)
+            && running.notes_arrivals()
+        {
+            // The message stays outstanding until it is combined.
+            running.arrive(matched.bytes);
+            self.combine_arrivals(starts);
+            return false;
+        }
         *left -= 1;
         self.open -= 1;
         if *left > 0 {
@@ -391,6 +407,30 @@ impl<S: Script> ScriptedRank<S> {
         };
         self.settle(starts);
         ended
+    }
+
+    /// Begins to combine messages that have arrived, if the rank combines none.
+    fn combine_arrivals(&mut self, starts: &mut Vec<Op>) {
+        if self.combining.is_some() {
+            return;
+        }
+        let waiting = self.running.iter_mut().find_map(|(request, running)| Some((*request, running.take_arrivals()?)));
+        if let Some((request, (messages, work))) = waiting {
+            starts.push(Op::one(COMBINING, work));
+            self.combining = Some((request, messages));
+        }
+    }
+
+    /// Handles the end of the combination of messages. Returns whether any request has ended.
+    fn combined(&mut self, starts: &mut Vec<Op>) -> bool {
+        let Some((request, messages)) = self.combining.take() else { return false };
+        if let Some(left) = request.checked_sub(self.first).and_then(|place| self.left.get_mut(place as usize)) {
+            // The last message ends here, like one that is not combined.
+            *left -= messages - 1;
+            self.open -= u64::from(messages - 1);
+        }
+        self.combine_arrivals(starts);
+        self.operation_ended(request, None, starts)
     }
 
     /// Handles the end of a request without outstanding operations.
@@ -425,6 +465,11 @@ impl<S: Script> RankProgram for ScriptedRank<S> {
         }
         if ended.id >= PROBE {
             self.call_ended(ended.id, ended.matched)?;
+        } else if ended.id == COMBINING {
+            if !self.combined(starts) {
+                return Ok(self.notify());
+            }
+            self.wake();
         } else if self.operation_ended(ended.id, ended.matched, starts) {
             self.wake();
         } else {

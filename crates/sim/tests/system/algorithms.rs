@@ -75,6 +75,21 @@ fn operations_of_all_members_take_the_time_of_their_rounds() {
             "size = \"800 B\"\nsegment = \"100 B\"",
             wire(7.0, 700.0) + 700.0 * COMBINE + wire(3.0, 700.0),
         ),
+        // All segments of a step leave at once. A segment arrives after 200 ns, and is combined in 300 ns while further
+        // ones arrive.
+        (
+            8,
+            ("allreduce", "rabenseifner-doubling"),
+            "size = \"800 B\"\nsegment = \"100 B\"",
+            wire(3.0, 300.0) + 700.0 * COMBINE + wire(3.0, 700.0),
+        ),
+        // A buffer of 1 MiB whose pages are new, and 3 rounds.
+        (
+            8,
+            ("reduce-scatter", "recursive-halving"),
+            "size = \"1 MiB\"\nbuffer_time = \"1 ns\"\nstart_time = \"7 ns\"\nstep_time = \"11 ns\"",
+            f64::from(1 << 20) + 7.0 + 3.0 * 11.0 + wire(3.0, 917_504.0) + 917_504.0 * COMBINE,
+        ),
         (8, ("allreduce", "nonoverlapping"), all, 6.0 * wire(1.0, 800.0) + 3.0 * 800.0 * COMBINE),
         (8, ("allreduce", "allgather-reduce"), part, wire(3.0, 700.0) + 700.0 * COMBINE),
         // Members 0 and 1 are folded. What they combine reaches the last of the 4 that remain after both steps; the
@@ -118,6 +133,9 @@ fn rooted_operations_and_exchanges_take_the_time_of_their_rounds() {
         (7, ("reduce", "in-order-binary"), part, 2.0 * (wire(1.0, 100.0) + 200.0 * COMBINE) + wire(1.0, 100.0)),
         (8, ("gather", "bine"), part, wire(3.0, 700.0)),
         (8, ("scatter", "bine"), "size = \"100 B\"\nroot = 3", wire(3.0, 700.0)),
+        // The root sorts its 8 parts.
+        (8, ("gather", "bine-doubling"), part, wire(3.0, 700.0) + 800.0 * COPY),
+        (8, ("scatter", "bine-doubling"), "size = \"100 B\"\nroot = 3", wire(3.0, 700.0) + 800.0 * COPY),
         // A message of no bytes is a packet of one.
         (5, ("gather", "linear-sync"), part, 4.0 * (wire(1.0, 1.0) + wire(1.0, 100.0))),
         (8, ("alltoall", "bine"), part, wire(3.0, 1200.0) + 5.0 * 800.0 * COPY),
@@ -179,4 +197,15 @@ fn what_an_algorithm_does_not_allow_is_refused_at_its_key() {
     let error = build_by_default(&on_nic.replace("kind = \"program\"", "kind = \"program\"\ncollectives = \"nic\""))
         .unwrap_err();
     assert_eq!(error.key, "workload.program.copy_time", "{error}");
+    // Other work of ranks is refused, too. NCCL has its own times.
+    for key in ["buffer_time", "start_time", "step_time"] {
+        let own = on_nic.replace("copy_time = \"5 ns\"", &format!("{key} = \"5 ns\""));
+        let by_nic = own.replace("kind = \"program\"", "kind = \"program\"\ncollectives = \"nic\"");
+        let by_nccl = own.replace("kind = \"collective\"", "kind = \"collective\"\nnccl = { gpu = \"h100\" }");
+        for text in [by_nic, by_nccl] {
+            assert_eq!(build_by_default(&text).unwrap_err().key, format!("workload.program.{key}"));
+        }
+        let long = own.replace("\"5 ns\"", "\"2000 s\"");
+        assert_eq!(build_by_default(&long).unwrap_err().key, format!("workload.program.{key}"));
+    }
 }

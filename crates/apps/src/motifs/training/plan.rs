@@ -193,7 +193,7 @@ impl Plan {
             call.carried_by(self.backend, &self.selection, groups.size()).map_err(|error| {
                 let key = match error {
                     CollectiveError::CombinedOnNic => "reduction_time",
-                    CollectiveError::CopiedOnNic => "copy_time",
+                    CollectiveError::WorkOnNic { key } => key,
                     _ => key,
                 };
                 KeyError::new(key, error.to_string())

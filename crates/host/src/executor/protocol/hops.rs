@@ -76,7 +76,11 @@ impl Executor {
         let source = hop.node * self.nics.rails.count() as usize + hop.rail as usize;
         let at = self.nics.connections.fetch(source, hop.ranks, now);
         let stream = self.stream_of((source, hop.is_data), (hop.before, hop.bytes), hop.written, at);
-        self.nics.queues.push_piece(source, (hop.message, hop.piece), hop.bytes, (self.clock.tick, stream));
+        let came = (self.clock.tick, stream);
+        match hop.is_data {
+            true => self.nics.queues.push_piece(source, (hop.message, hop.piece), hop.bytes, came),
+            false => self.nics.queues.push_control(source, (hop.message, hop.piece), hop.bytes, came),
+        }
         around.wake(source as u32);
     }
 

@@ -1,0 +1,212 @@
+"""Tables and the picture of docs/measured-machines.md: measured collective operations against simulated ones.
+
+`python benches/measured_machines.py DATA --out FOLDER [--machine NAME]... [--page docs/measured-machines.md]`
+
+DATA has `collectives.csv` and `allocations`, as published with the benchmark suite PICO (HLC-Lab). All points are
+simulated except those of `validation/fitted.csv`. FOLDER stores finished simulations, from which the same command
+continues. `--page` replaces the tables between the marks `<!-- NAME -->` and `<!-- end -->` of a page, and draws
+`images/measured-machines.png` beside it. Without it, the tables are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutthrough.plots.theme import looks
+from cutthrough.runs.sweeps import Effort
+from cutthrough.validation import read
+from cutthrough.validation.judged import choices, errors, size_class
+from cutthrough.validation.pictures import overview
+from cutthrough.validation.study import Request, listed, study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cutthrough.validation.measured import Measured
+    from cutthrough.validation.simulating import Predicted
+
+MACHINES = {"lumi": "LUMI", "leonardo": "Leonardo", "mare-nostrum": "MareNostrum 5", "fugaku": "Fugaku"}
+#: Largest number of nodes of the fitted points, and of points that are simulated packet by packet.
+FITTED, PACKETS = {"lumi": 8, "leonardo": 8, "mare-nostrum": 32, "fugaku": 8}, 256
+#: Largest number of nodes of the main table: that of Fugaku's larger runs has a table of its own.
+LARGE = 1024
+CLASSES = ("to 2 KiB", "to 128 KiB", "to 8 MiB", "above 8 MiB")
+OPERATIONS = ("allreduce", "allgather", "reduce-scatter", "broadcast", "reduce", "gather", "scatter", "alltoall")
+#: Largest cost of a choice that counts as right.
+RIGHT = 0.10
+COLUMN = "p10"
+
+
+def _has(pattern: str) -> Callable[[Predicted], bool]:
+    return lambda own: re.search(pattern, f"{own.point.operation} {own.point.algorithm} {own.point.nodes}") is not None
+
+
+def _long_broadcast(own: Predicted) -> bool:
+    tree = re.search("bine_lat|binomial|knomial", own.point.algorithm) is not None
+    return own.point.operation == "broadcast" and tree and own.point.bytes > 65536
+
+
+#: Points whose mechanism is missing, by machine: what is missing, and the points.
+MISSING: dict[str, list[tuple[str, Callable[[Predicted], bool]]]] = {
+    "lumi": [("protocols between 2 KiB and 128 KiB", lambda own: 2048 < own.point.bytes <= 131072)],
+    "leonardo": [
+        ("128 and 256 nodes, up to 2 KiB", lambda own: own.point.ranks in (128, 256) and own.point.bytes <= 2048),
+        ("above 8 MiB, except allreduce",
+         lambda own: own.point.bytes > 8 << 20 and own.point.operation != "allreduce"),
+        ("`k_bruck`", _has("k_bruck")),
+    ],
+    "mare-nostrum": [
+        ("broadcasts of whole buffers above 64 KiB", _long_broadcast),
+        ("reductions and reduce-scatters from 1 MiB on",
+         lambda own: own.point.operation in ("reduce", "reduce-scatter") and own.point.bytes >= 1 << 20),
+    ],
+    "fugaku": [
+        ("algorithms without a public definition", lambda own: own.guessed),
+        ("rings over all ports", _has("RING")),
+        ("`default-basic-linear` of a broadcast", _has("broadcast default-basic-linear")),
+        ("uTofu in segments of 4 KiB", _has("UTOFU-4096")),
+    ],
+}  # fmt: skip
+
+
+def _percent(value: float, signed: bool = False) -> str:
+    return f"{100 * value:+.1f} %" if signed else f"{100 * value:.1f} %"
+
+
+def _row(name: str, found: Sequence[Predicted], *between: str) -> str:
+    own = errors(found, COLUMN)
+    if own is None:
+        return f"| {name} | {' | '.join(between)} | 0 | | | |"
+    cells = (name, *between, f"{own.count:,}", _percent(own.median), _percent(own.p90), _percent(own.bias, True))
+    return f"| {' | '.join(cells)} |"
+
+
+def _median(found: Sequence[Predicted]) -> str:
+    own = errors(found, COLUMN)
+    return "" if own is None else _percent(own.median)
+
+
+def _table(heading: str, rows: Sequence[str]) -> list[str]:
+    count = heading.count("|") - 1
+    return [heading, "|" + "---|" * count, *rows]
+
+
+def _main(found: dict[str, list[Predicted]], fitted: dict[str, int]) -> list[str]:
+    rows = []
+    for machine, own in found.items():
+        rows.append(_row(MACHINES[machine], own, str(fitted[machine])))
+        larger = [each for each in own if each.point.ranks > FITTED[machine]]
+        rows.append(_row("of these, more nodes than in the fit", larger, ""))
+        if any(each.guessed for each in own):
+            rows.append(
+                _row("of these, algorithms with a public definition", [each for each in own if not each.guessed], "")
+            )
+    return _table("| machine | fitted points | predicted points | median | 90th percentile | bias |", rows)
+
+
+def _by(found: dict[str, list[Predicted]], names: Sequence[str], of: Callable[[Measured], str]) -> list[str]:
+    rows = [
+        f"| {MACHINES[machine]} | "
+        + " | ".join(_median([each for each in own if of(each.point) == name]) for name in names)
+        + " |"
+        for machine, own in found.items()
+    ]
+    return _table("| machine | " + " | ".join(names) + " |", rows)
+
+
+def _choices(found: dict[str, list[Predicted]]) -> list[str]:
+    rows = []
+    for machine, own in found.items():
+        chosen = choices(own, COLUMN)
+        right = sum(each.cost <= RIGHT for each in chosen)
+        rows.append(f"| {MACHINES[machine]} | {len(chosen)} | {100 * right / max(len(chosen), 1):.0f} % |")
+    return _table("| machine | cells | within 10 % of the fastest |", rows)
+
+
+def _missing(found: dict[str, list[Predicted]]) -> list[str]:
+    rows = []
+    for machine, own in found.items():
+        for name, holds in MISSING[machine]:
+            with_it, without = [each for each in own if holds(each)], [each for each in own if not holds(each)]
+            part, rest = errors(with_it, COLUMN), errors(without, COLUMN)
+            if part is None or rest is None:
+                continue
+            cells = (
+                MACHINES[machine], name, str(part.count), _percent(part.median), _percent(part.bias, True),
+                f"{_percent(rest.median)}, {_percent(rest.p90)}",
+            )  # fmt: skip
+            rows.append(f"| {' | '.join(cells)} |")
+    heading = "| machine | rows | points | median | bias | median and 90th percentile of the other rows |"
+    return _table(heading, rows)
+
+
+def _others(found: dict[str, list[Predicted]], about: str) -> list[str]:
+    rows = [_row(MACHINES[machine], own).replace("|  | ", "| ") for machine, own in found.items() if own]
+    return _table(f"| {about} | points | median | 90th percentile | bias |", rows)
+
+
+def _simulated(points: Sequence[Measured], data: Path, out: Path, jobs: int) -> list[Predicted]:
+    if not points:
+        return []
+    name = points[0].machine
+    request = Request(None, data / "allocations", COLUMN, effort=Effort(jobs), kept=out / f"{name}.txt")
+    return study(points, request)[0]
+
+
+def tables(arguments: argparse.Namespace) -> tuple[dict[str, list[str]], list[Predicted]]:
+    """Simulates the points and returns the tables by their names, and the points of the main table."""
+    points, _ = read(arguments.data / "collectives.csv")
+    keys = listed(Path("validation/fitted.csv"))
+    main: dict[str, list[Predicted]] = {}
+    several: dict[str, list[Predicted]] = {}
+    large: dict[str, list[Predicted]] = {}
+    fitted = {}
+    for machine in arguments.machine or MACHINES:
+        own = [each for each in points if each.machine == machine]
+        rest = [each for each in own if each.key not in keys]
+        fitted[machine] = len(own) - len(rest)
+        found = _simulated(rest, arguments.data, arguments.out, arguments.jobs)
+        main[machine] = [each for each in found if each.point.per_node == 1 and each.point.ranks <= LARGE]
+        several[machine] = [each for each in found if each.point.per_node > 1]
+        large[machine] = [each for each in found if each.point.per_node == 1 and each.point.ranks > LARGE]
+    made = {
+        "main": _main(main, fitted),
+        "sizes": _by(main, CLASSES, lambda own: size_class(own.bytes)),
+        "operations": _by(main, OPERATIONS, lambda own: own.operation),
+        "choices": _choices(main),
+        "missing": _missing(main),
+        "several": _others(several, "several ranks a node"),
+        "large": _others(large, "more than 1,024 nodes"),
+    }
+    return made, [each for own in main.values() for each in own]
+
+
+def main() -> None:
+    """Simulates, and prints the tables or writes them into the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="folder with collectives.csv and allocations")
+    parser.add_argument("--out", type=Path, required=True, help="folder of finished simulations")
+    parser.add_argument("--machine", action="append", choices=list(MACHINES), help="machines; default: all")
+    parser.add_argument("--page", type=Path, help="page whose tables are replaced")
+    parser.add_argument("--jobs", type=int, default=0, help="simulations at once; 0: one for each core")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    made, found = tables(arguments)
+    if arguments.page is None:
+        sys.stdout.write("\n\n".join("\n".join([name, *lines]) for name, lines in made.items()) + "\n")
+        return
+    text = arguments.page.read_text(encoding="utf-8")
+    for name, lines in made.items():
+        text = re.sub(rf"<!-- {name} -->\n.*?<!-- end -->", "\n".join([f"<!-- {name} -->", *lines, "<!-- end -->"]),
+                      text, flags=re.S)  # fmt: skip
+    arguments.page.write_text(text, encoding="utf-8")
+    with looks():
+        overview(found, COLUMN).savefig(arguments.page.parent / "images/measured-machines.png", dpi=80)
+
+
+if __name__ == "__main__":
+    main()
