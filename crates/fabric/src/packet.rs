@@ -35,6 +35,8 @@ pub struct Packet {
     pub out: u16,
 }
 
+units::record!(Packet { generated_at, flow_id, dst_and_class, state, bytes, next, hops, out });
+
 /// Width of a node's number, and of a set's, in bits.
 const DST_BITS: u32 = 24;
 
