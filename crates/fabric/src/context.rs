@@ -6,7 +6,7 @@ use crate::packet::Packet;
 use crate::tag::GroupTag;
 use crate::target::Member;
 use crate::traffic::Notice;
-use units::Record;
+use units::{Record, take_all};
 
 /// State of the partition that is being advanced. It is shared so that it stays warm in the cache, and because some of
 /// it is as large as the whole network.
@@ -34,7 +34,17 @@ pub(crate) struct ReturningCredit {
     pub bytes: u32,
 }
 
-units::record!(ReturningCredit { at, counter, bytes });
+impl Record for ReturningCredit {
+    fn put(&self, to: &mut Vec<u8>) {
+        let (high, low) = (u64::from(self.counter.0), u64::from(self.bytes));
+        (u128::from(self.at) << 64 | u128::from(high << 32 | low)).put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        let all = u128::take(from)?;
+        Some(Self { at: (all >> 64) as u64, counter: CreditId((all >> 32) as u32), bytes: all as u32 })
+    }
+}
 
 /// Mail to one partition.
 #[derive(Debug, Default)]
@@ -146,14 +156,31 @@ impl Mail {
     /// Appends all contents to a message for another process, and removes them.
     pub fn pack(&mut self, message: &mut Vec<u8>) {
         message.reserve(48 * self.packets.len() + 16 * self.credits.len());
-        self.put(message);
+        self.packets.put(message);
+        self.inputs.put(message);
+        self.heads.put(message);
+        self.times.put(message);
+        self.marks.put(message);
+        self.members.put(message);
+        self.set_sizes.put(message);
+        self.tags.put(message);
+        self.credits.put(message);
+        self.notices.put(message);
         self.clear();
     }
 
     /// Adds the mail that `pack` has appended to a message, and removes it there. Returns `None` if it is garbled.
     pub fn unpack(&mut self, message: &mut &[u8]) -> Option<()> {
-        Self::take(message)?.move_to(self);
-        Some(())
+        take_all(message, &mut self.packets)?;
+        take_all(message, &mut self.inputs)?;
+        take_all(message, &mut self.heads)?;
+        take_all(message, &mut self.times)?;
+        take_all(message, &mut self.marks)?;
+        take_all(message, &mut self.members)?;
+        take_all(message, &mut self.set_sizes)?;
+        take_all(message, &mut self.tags)?;
+        take_all(message, &mut self.credits)?;
+        take_all(message, &mut self.notices)
     }
 
     /// Iterates over the packets: each with its input, and the times of its head and from there to its tail.
@@ -182,8 +209,6 @@ impl Mail {
         self.notices.clear();
     }
 }
-
-units::record!(Mail { packets, inputs, heads, times, marks, members, set_sizes, tags, credits, notices });
 
 /// Moves a list to the end of another.
 #[inline(always)]

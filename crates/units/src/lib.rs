@@ -24,6 +24,6 @@ pub use located_error::LocatedError;
 pub use notes::{Notes, counted};
 pub use quantity::{Bandwidth, Bytes, Capacity, Length, Power, QuantityError, Time};
 pub use reason::reason;
-pub use record::Record;
+pub use record::{Record, take_all};
 pub use shortened::{abridged, shortened};
 pub use stream::NamedStream;

