@@ -29,6 +29,7 @@ COMMANDS = (
     "map",
     "calibrate",
     "record",
+    "mpi build",
     "convert",
     "new",
     "explain",
@@ -163,7 +164,7 @@ def command(name: str) -> str:
     """The help of a command, as the terminal shows it."""
     environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "TERMINAL_WIDTH": "100"}
     shown = subprocess.run(  # noqa: S603  (our own program)
-        [sys.executable, "-m", "cutthrough.cli", name, "--help"],
+        [sys.executable, "-m", "cutthrough.cli", *name.split(), "--help"],
         check=True,
         capture_output=True,
         text=True,

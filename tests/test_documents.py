@@ -242,3 +242,13 @@ def lines(name: str) -> int:
 def test_first_pages_stay_short(page: str, most: int) -> None:
     """Catches a first page that grows by one more paragraph with each change."""
     assert lines(page) <= most
+
+
+def test_one_file_has_unsafe_code() -> None:
+    """Catches unsafe code in another file, and a block without its proof."""
+    blocks = re.compile(r"\bunsafe (?:\{|impl|fn)")
+    files = [path for crate in CRATES for path in (crate / "src").rglob("*.rs")]
+    found = {path.name: path for path in files if blocks.search(path.read_text(encoding="utf-8"))}
+    assert list(found) == ["shim.rs"]
+    text = found["shim.rs"].read_text(encoding="utf-8")
+    assert text.count("// SAFETY:") + text.count("/// # Safety") >= len(blocks.findall(text))

@@ -60,6 +60,7 @@ PRINTING = {
     "draw": "draw torus:4x4 -o t.svg",
     "program": "program --help",
     "record": "record --help",
+    "mpi": "mpi build --help",
     "convert": "convert --help",
     "map": "map -g stencil:2x2 -m mesh:2x2",
     "calibrate": "calibrate --help",

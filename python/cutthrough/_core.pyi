@@ -2,7 +2,7 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 __version__: str
 
@@ -57,6 +57,32 @@ class Progress:
         """The current phase, in a word or two."""
     def cancel(self) -> None:
         """Makes the run raise `Cancelled` soon."""
+
+@final
+class Processes:
+    """The processes that an MPI launcher has started to run points together."""
+
+    @staticmethod
+    def open(path: str | PathLike[str], threads: int) -> Processes:
+        """Joins the processes: all of them call this, with the path of the compiled shim and the threads of each.
+
+        Raises RunError if MPI cannot be loaded or initialized.
+        """
+    @property
+    def rank(self) -> int:
+        """The number of this process, from 0."""
+    @property
+    def size(self) -> int:
+        """The number of processes."""
+    @property
+    def names(self) -> list[str]:
+        """The names of all processes: rank, number of the process in its system, and node."""
+    def share(self, text: str) -> str:
+        """Returns the text of process 0. All processes call this. Leaves the interpreter free."""
+    def fail(self, message: str) -> NoReturn:
+        """Ends all processes with a message that names this one."""
+    def close(self) -> None:
+        """Leaves the other processes: all of them call this."""
 
 @final
 class Experiment:
@@ -125,8 +151,12 @@ class Experiment:
 
         Raises ExperimentError.
         """
-    def run(self, point: int, threads: int, progress: Progress) -> tuple[str, bytes]:
+    def run(
+        self, point: int, threads: int, progress: Progress, processes: Processes | None = None
+    ) -> tuple[str, bytes]:
         """JSON: what a point measures; and how much the channels of `Topology.channel_table` were used.
+
+        All of the `processes` call this with one point and run it together. Process 0 gets the results.
 
         That is the share of time in which each sends, as 64-bit floats. 0 threads stand for one that simulates, while
         proofs take all processors. Raises ExperimentError, RunError, Cancelled; leaves the interpreter free.
@@ -188,6 +218,9 @@ class Topology:
         """
     def coordinate_table(self) -> bytes:
         """The coordinates of every router, as 32-bit integers: a row for each router."""
+
+def mpi_library(path: str | PathLike[str]) -> str:
+    """Returns the name and the version of the MPI library that a compiled shim loads. Raises RunError."""
 
 def student_quantile(tail: float, freedom: float) -> float:
     """The value that a t variable exceeds with probability `tail`; NaN unless 0 < tail < 1 and freedom >= 1."""

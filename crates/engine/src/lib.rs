@@ -3,6 +3,7 @@
 
 mod bits;
 mod calendar;
+mod exchange;
 mod prefetch;
 pub mod statistics;
 mod stream;
@@ -12,7 +13,8 @@ mod windows;
 
 pub use bits::Bits;
 pub use calendar::Calendar;
+pub use exchange::{Alone, Exchange, Peer};
 pub use prefetch::read_through;
 pub use stream::{Owner, Stream, split_mix};
 pub use wheel::{Event, Instant, Wheel};
-pub use windows::{Pool, SpinBarrier};
+pub use windows::{BetweenWindows, Pool, SpinBarrier};

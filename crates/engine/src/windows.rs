@@ -148,6 +148,9 @@ impl Drop for Guard<'_> {
 /// Function that runs one window: `(worker, start, end)`.
 type Step<C> = Box<dyn Fn(&mut C, u64, u64) + Send + Sync>;
 
+/// Function that the caller's thread runs after each window, while the others wait.
+pub type BetweenWindows = Box<dyn Fn() + Send + Sync>;
+
 /// Thread pool of a run: one thread for each worker, alive as long as the pool. The caller's thread runs the first
 /// worker.
 ///
@@ -162,6 +165,7 @@ struct Shared<C> {
     /// Workers. A thread holds its worker's lock for a whole span, so that nobody waits for a lock.
     workers: Vec<Mutex<C>>,
     step: Step<C>,
+    between: Option<BetweenWindows>,
     barrier: SpinBarrier,
     /// The span to run and the length of a window, in ticks.
     command: Mutex<(Range<u64>, u64)>,
@@ -169,15 +173,23 @@ struct Shared<C> {
 
 impl<C> Shared<C> {
     /// Advances a worker through the span. Returns `false` if another worker has died.
-    fn follow(&self, worker: usize) -> bool {
+    fn follow(&self, number: usize) -> bool {
         let (span, length) = lock(&self.command).clone();
-        let mut worker = lock(&self.workers[worker]);
+        let mut worker = lock(&self.workers[number]);
         let mut start = span.start;
         while start < span.end {
             let end = span.end.min(start.saturating_add(length));
             (self.step)(&mut worker, start, end);
             if !self.barrier.wait() {
                 return false;
+            }
+            if let Some(between) = &self.between {
+                if number == 0 {
+                    between();
+                }
+                if !self.barrier.wait() {
+                    return false;
+                }
             }
             start = end;
         }
@@ -192,10 +204,20 @@ impl<C: Send + 'static> Pool<C> {
     /// leaves the mail that it sends. It may also take in mail that others leave in the current window, whose events
     /// lie beyond it.
     pub fn new(workers: Vec<C>, step: impl Fn(&mut C, u64, u64) + Send + Sync + 'static) -> Self {
+        Self::meeting(workers, step, None)
+    }
+
+    /// Starts the threads of a pool whose caller runs `between` after each window, when all workers have finished it.
+    pub fn meeting(
+        workers: Vec<C>,
+        step: impl Fn(&mut C, u64, u64) + Send + Sync + 'static,
+        between: Option<BetweenWindows>,
+    ) -> Self {
         let shared = Arc::new(Shared {
             barrier: SpinBarrier::new(workers.len()),
             workers: workers.into_iter().map(Mutex::new).collect(),
             step: Box::new(step),
+            between,
             command: Mutex::new((0..0, 1)),
         });
         let spawn = |worker: usize| {
@@ -308,6 +330,24 @@ mod tests {
         drop(pool);
         assert_eq!(Arc::strong_count(&threads), 1);
         assert_eq!(threads.lock().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn the_caller_acts_between_windows_while_nobody_works() {
+        // Would catch an action that comes before a worker has finished its window or after one has begun the next, and
+        // one that is left out after the last window.
+        let count = Arc::new(AtomicUsize::new(0));
+        let (step, between) = (Arc::clone(&count), Arc::clone(&count));
+        let step = move |_: &mut u32, start, _| {
+            // 3 workers have run each window so far, and 100 stands for an action after each.
+            let before = step.fetch_add(1, Ordering::SeqCst);
+            assert!((103 * start as usize..103 * start as usize + 3).contains(&before), "{start}: {before}");
+        };
+        let act: BetweenWindows = Box::new(move || {
+            assert_eq!(between.fetch_add(100, Ordering::SeqCst) % 103, 3);
+        });
+        Pool::meeting(vec![0, 1, 2], step, Some(act)).run(0..50, 1);
+        assert_eq!(count.load(Ordering::SeqCst), 50 * 103);
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct ChannelUse {
     pub after: u64,
 }
 
+units::record!(ChannelUse { bytes, before, after });
+
 impl ChannelUse {
     /// Adds the use by other packets.
     pub fn add(&mut self, other: Self) {

@@ -6,6 +6,7 @@ use crate::packet::Packet;
 use crate::tag::GroupTag;
 use crate::target::Member;
 use crate::traffic::Notice;
+use units::{Record, take_all};
 
 /// State of the partition that is being advanced. It is shared so that it stays warm in the cache, and because some of
 /// it is as large as the whole network.
@@ -31,6 +32,18 @@ pub(crate) struct ReturningCredit {
     pub at: u64,
     pub counter: CreditId,
     pub bytes: u32,
+}
+
+impl Record for ReturningCredit {
+    fn put(&self, to: &mut Vec<u8>) {
+        let (high, low) = (u64::from(self.counter.0), u64::from(self.bytes));
+        (u128::from(self.at) << 64 | u128::from(high << 32 | low)).put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        let all = u128::take(from)?;
+        Some(Self { at: (all >> 64) as u64, counter: CreditId((all >> 32) as u32), bytes: all as u32 })
+    }
 }
 
 /// Mail to one partition.
@@ -140,6 +153,36 @@ impl Mail {
         move_if_any(&mut self.notices, &mut other.notices);
     }
 
+    /// Appends all contents to a message for another process, and removes them.
+    pub fn pack(&mut self, message: &mut Vec<u8>) {
+        message.reserve(48 * self.packets.len() + 16 * self.credits.len());
+        self.packets.put(message);
+        self.inputs.put(message);
+        self.heads.put(message);
+        self.times.put(message);
+        self.marks.put(message);
+        self.members.put(message);
+        self.set_sizes.put(message);
+        self.tags.put(message);
+        self.credits.put(message);
+        self.notices.put(message);
+        self.clear();
+    }
+
+    /// Adds the mail that `pack` has appended to a message, and removes it there. Returns `None` if it is garbled.
+    pub fn unpack(&mut self, message: &mut &[u8]) -> Option<()> {
+        take_all(message, &mut self.packets)?;
+        take_all(message, &mut self.inputs)?;
+        take_all(message, &mut self.heads)?;
+        take_all(message, &mut self.times)?;
+        take_all(message, &mut self.marks)?;
+        take_all(message, &mut self.members)?;
+        take_all(message, &mut self.set_sizes)?;
+        take_all(message, &mut self.tags)?;
+        take_all(message, &mut self.credits)?;
+        take_all(message, &mut self.notices)
+    }
+
     /// Iterates over the packets: each with its input, and the times of its head and from there to its tail.
     pub(crate) fn packets(&self) -> impl Iterator<Item = (&Packet, InputId, (u64, u64))> + '_ {
         let times = self.times.iter().copied().chain(std::iter::repeat(0));
@@ -172,5 +215,53 @@ impl Mail {
 fn move_if_any<T>(from: &mut Vec<T>, to: &mut Vec<T>) {
     if !from.is_empty() {
         to.append(from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use routing::RouteState;
+    use units::NodeId;
+
+    use super::*;
+    use crate::tag::TreeStage;
+    use crate::target::{TreePacket, TreeWork};
+    use crate::traffic::NoticeContent;
+
+    #[test]
+    fn mail_to_another_process_arrives_as_it_was_sent() {
+        // Would catch a list or a field that is left out, and mail that is mixed up with the next.
+        let mut mail = Mail::default();
+        let mut packet = Packet::new(7, 9, NodeId(11), (RouteState(13), 256));
+        (packet.hops, packet.out) = (3, 5);
+        packet.leave_by(4, 2);
+        mail.packet((100, Some(20)), InputId(17), packet);
+        mail.mark(23);
+        packet.set_destinations(6);
+        mail.packet((101, Some(21)), InputId(18), packet);
+        mail.mark(24);
+        mail.members(&[
+            Member { node: NodeId(1), state: RouteState(2) },
+            Member { node: NodeId(3), state: RouteState(4) },
+        ]);
+        let work = TreeWork::CombineFor(NodeId(8));
+        let of = TreePacket { tree: 1, segment: 2, work, owners: true, contributions: 3, value: 4, element: 5 };
+        mail.tag(GroupTag { of, from: NodeId(6), stage: TreeStage::Combining, unit: 7, port: 8 });
+        mail.credit(30, CreditId(31), 32);
+        for content in [NoticeContent::Acknowledged(40), NoticeContent::Announced([1, 2, 3, 4, 5, 6, 7, 8, 9])] {
+            mail.notice(41, Notice { to: NodeId(42), from: NodeId(43), flow_id: 44, content });
+        }
+        let sent = format!("{mail:?}");
+        let mut message = Vec::new();
+        mail.pack(&mut message);
+        assert!(mail.is_empty());
+        mail.credit(1, CreditId(2), 3);
+        mail.pack(&mut message);
+        let (mut arrived, mut rest) = (Mail::default(), &message[..]);
+        arrived.unpack(&mut rest).unwrap();
+        assert_eq!(format!("{arrived:?}"), sent);
+        arrived.unpack(&mut rest).unwrap();
+        assert_eq!((arrived.credits().count(), rest.len()), (2, 0));
+        assert!(arrived.unpack(&mut &message[..message.len() / 2]).is_none());
     }
 }

@@ -86,6 +86,33 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Number of the parts of a batch.
+    pub const PARTS: usize = 11;
+
+    /// Returns numbers whose sums over several batches are those of the sum of the batches: the latency is in parts of
+    /// 32 bits.
+    pub fn parts(&self) -> [u64; Self::PARTS] {
+        let Self { entered, copies, ended, packets, bytes, latency, hops, transmissions } = *self;
+        let [low, second, third, high] = [0, 32, 64, 96].map(|shift| u64::from((latency >> shift) as u32));
+        [entered, copies, ended, packets, bytes, low, second, third, high, hops, transmissions]
+    }
+
+    /// Returns the batch of sums of parts. Missing parts are 0.
+    pub fn of_parts(parts: &[u64]) -> Self {
+        let part = |number: usize| parts.get(number).copied().unwrap_or(0);
+        let latency = |number: usize| u128::from(part(5 + number)) << (32 * number);
+        Self {
+            entered: part(0),
+            copies: part(1),
+            ended: part(2),
+            packets: part(3),
+            bytes: part(4),
+            latency: (0..4).map(latency).sum(),
+            hops: part(9),
+            transmissions: part(10),
+        }
+    }
+
     /// Adds other counts: another partition's, job's or batch's.
     pub fn add(&mut self, other: &Self) {
         self.entered += other.entered;
@@ -316,6 +343,26 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_batches_add_up_to_the_batch_of_all() {
+        // Would catch a carry between parts of a latency that is lost, and a count that is left out.
+        let latency = u128::from(u64::MAX) * 3 + 5;
+        let one = Batch {
+            entered: 1,
+            copies: 2,
+            ended: 3,
+            packets: 4,
+            bytes: 5,
+            latency,
+            hops: 7,
+            transmissions: u64::MAX / 2,
+        };
+        let mut sum = one;
+        sum.add(&one);
+        let parts: Vec<u64> = one.parts().into_iter().zip(one.parts()).map(|(one, other)| one + other).collect();
+        assert_eq!(Batch::of_parts(&parts), sum);
+    }
 
     #[test]
     fn batches_are_told_apart_by_time_whoever_counts() {

@@ -28,6 +28,8 @@ pub struct Ledger {
     error: Option<String>,
 }
 
+units::record!(Ledger { credits, packets, error });
+
 impl Ledger {
     /// Creates an empty ledger for `partitions` partitions.
     pub fn new(partitions: usize) -> Self {
@@ -40,6 +42,15 @@ impl Ledger {
             counters.resize(counter.index() + 1, 0);
         }
         counters[counter.index()] += bytes;
+    }
+
+    /// Adds the totals of other partitions.
+    pub fn merge(&mut self, other: Self) {
+        for (part, counters) in (0..).zip(other.credits) {
+            (0..).zip(counters).for_each(|(counter, bytes)| self.add(part, CreditId(counter), bytes));
+        }
+        self.packets += other.packets;
+        self.error = self.error.take().or(other.error);
     }
 
     fn refuse(&mut self, error: impl FnOnce() -> String) {

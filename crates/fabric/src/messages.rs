@@ -33,6 +33,8 @@ pub struct ArrivedMessage {
     pub at: u64,
 }
 
+units::record!(ArrivedMessage { source, plane, dst, bytes, generated_at, at });
+
 /// Partly received message.
 #[derive(Clone, Copy, Debug)]
 struct Partial {

@@ -8,7 +8,7 @@
 
 use crate::index::PacketSlot;
 use routing::RouteState;
-use units::NodeId;
+use units::{NodeId, Record};
 
 /// Packet in the network or at the head of its source.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,31 @@ pub struct Packet {
     /// Output port by which the packet leaves this router. On a link, if credits are counted per crosspoint: the output
     /// of the next router that the upstream router has chosen.
     pub out: u16,
+}
+
+impl Record for Packet {
+    fn put(&self, to: &mut Vec<u8>) {
+        // Two additions to the message instead of eight: packets are most of the mail.
+        let words = |high: u32, low: u32| u128::from(high) << 32 | u128::from(low);
+        let hops_and_out = u32::from(self.hops) << 16 | u32::from(self.out);
+        (u128::from(self.generated_at) << 64 | words(self.flow_id, self.dst_and_class)).put(to);
+        (words(self.state.0, self.bytes) << 64 | words(self.next.0, hops_and_out)).put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        let (first, second) = (u128::take(from)?, u128::take(from)?);
+        let word = |of: u128, number: u32| (of >> (32 * number)) as u32;
+        Some(Self {
+            generated_at: (first >> 64) as u64,
+            flow_id: word(first, 1),
+            dst_and_class: word(first, 0),
+            state: RouteState(word(second, 3)),
+            bytes: word(second, 2),
+            next: PacketSlot(word(second, 1)),
+            hops: (word(second, 0) >> 16) as u16,
+            out: word(second, 0) as u16,
+        })
+    }
 }
 
 /// Width of a node's number, and of a set's, in bits.

@@ -195,6 +195,18 @@ impl PartitionMap {
         ends.scan(0, |first, end| Some(std::mem::replace(first, end)..end))
     }
 
+    /// Returns the worker of a partition.
+    pub fn worker(&self, part: usize) -> usize {
+        self.worker[part] as usize
+    }
+
+    /// Returns the pairs of partitions that a channel joins, in both directions.
+    pub fn neighbors(&self, plan: &Plan) -> BTreeSet<(usize, usize)> {
+        let part = |router: RouterId| usize::from(self.home[router.index()].0);
+        let pairs = links(plan).map(|link| (part(link.from), part(link.to))).filter(|(from, to)| from != to);
+        pairs.flat_map(|(from, to)| [(from, to), (to, from)]).collect()
+    }
+
     /// Returns the window of lookahead, in ticks: nothing that a partition sends reaches another one sooner.
     /// `u64::MAX`: partitions do not communicate.
     pub fn window(&self) -> u64 {

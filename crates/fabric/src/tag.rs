@@ -20,6 +20,8 @@ pub struct GroupTag {
     pub port: u16,
 }
 
+units::record!(GroupTag { of, from, stage, unit, port });
+
 /// Stage of a packet on its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeStage {
@@ -32,6 +34,15 @@ pub enum TreeStage {
     /// Packet on its way to the combine units of the next switch.
     Combining,
 }
+
+units::record!(
+    enum TreeStage {
+        Flooding,
+        Upward,
+        Downward,
+        Combining,
+    }
+);
 
 impl GroupTag {
     /// Tag of a place without such a packet.

@@ -1,7 +1,7 @@
 //! Destinations of packets: a node, or several nodes between which routers split the packet.
 
 use routing::RouteState;
-use units::NodeId;
+use units::{NodeId, Record};
 
 /// Destination of a packet. A packet for one node is never split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +46,8 @@ pub struct TreePacket {
     pub element: u64,
 }
 
+units::record!(TreePacket { tree, segment, work, owners, contributions, value, element });
+
 /// Operation of routers on a packet that follows a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TreeWork {
@@ -58,6 +60,25 @@ pub enum TreeWork {
     CombineFor(NodeId),
 }
 
+impl Record for TreeWork {
+    fn put(&self, to: &mut Vec<u8>) {
+        match *self {
+            Self::Multicast => 0_u8.put(to),
+            Self::CombineForAll => 1_u8.put(to),
+            Self::CombineFor(node) => (2_u8, node).put(to),
+        }
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        match u8::take(from)? {
+            0 => Some(Self::Multicast),
+            1 => Some(Self::CombineForAll),
+            2 => Some(Self::CombineFor(NodeId::take(from)?)),
+            _ => None,
+        }
+    }
+}
+
 /// Destination of a multicast packet, with the packet's routing state for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -66,3 +87,5 @@ pub struct Member {
     /// State that a unicast packet for this node would have.
     pub state: RouteState,
 }
+
+units::record!(Member { node, state });

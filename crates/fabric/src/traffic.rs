@@ -2,7 +2,7 @@
 //! in the other.
 
 use routing::RouteState;
-use units::{NodeId, PlaneId};
+use units::{NodeId, PlaneId, Record};
 
 use crate::target::{Member, Target, TreePacket};
 
@@ -94,6 +94,25 @@ pub enum NoticeContent {
     Acknowledged(u32),
     /// Announcement that a message has been handed over, as the traffic describes it.
     Announced([u32; 9]),
+}
+
+units::record!(Notice { to, from, flow_id, content });
+
+impl Record for NoticeContent {
+    fn put(&self, to: &mut Vec<u8>) {
+        match *self {
+            Self::Acknowledged(bytes) => (0_u8, bytes).put(to),
+            Self::Announced(words) => (1_u8, words).put(to),
+        }
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        match u8::take(from)? {
+            0 => Some(Self::Acknowledged(u32::take(from)?)),
+            1 => Some(Self::Announced(Record::take(from)?)),
+            _ => None,
+        }
+    }
 }
 
 /// Notice in transit.

@@ -32,6 +32,8 @@ pub struct Transmission {
     output: u32,
 }
 
+units::record!(Transmission { flow_id, mark, dst, plane, generated_at, at, time, output });
+
 /// Log of a partition.
 #[derive(Debug, Default)]
 pub(crate) struct Transmissions {

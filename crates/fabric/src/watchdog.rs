@@ -29,6 +29,8 @@ pub struct WaitingPacket {
     pub dst: NodeId,
 }
 
+units::record!(WaitingPacket { router, in_port, vc, out_port, class, vcs_per_class, src, dst });
+
 impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Returns every packet at the front of a queue of this partition, except those with reserved credit: they wait for
     /// a link, not for a buffer.

@@ -64,6 +64,8 @@ pub struct ConnectionCounts {
     pub misses: u64,
 }
 
+units::record!(ConnectionCounts { most_of_rank, most_of_node, misses });
+
 impl ConnectionCounts {
     /// Adds the numbers of other nodes.
     pub fn add(&mut self, other: &Self) {

@@ -82,6 +82,8 @@ pub struct OpId {
     pub number: u32,
 }
 
+units::record!(OpId { rank, number });
+
 impl Key for OpId {
     fn words(self) -> (u64, u64) {
         (u64::from(self.rank), u64::from(self.number))

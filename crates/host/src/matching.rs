@@ -20,6 +20,8 @@ pub struct Searches {
     pub longest: u32,
 }
 
+units::record!(Searches { count, depth, deepest, longest });
+
 impl Searches {
     #[inline]
     fn count(&mut self, depth: u32) {

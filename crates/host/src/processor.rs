@@ -124,6 +124,8 @@ pub struct BusyTimes {
     pub noise: u64,
 }
 
+units::record!(BusyTimes { computing, library, noise });
+
 impl BusyTimes {
     /// Adds the times of another processor.
     pub fn add(&mut self, other: Self) {

@@ -135,6 +135,8 @@ pub struct RelayCounts {
     pub waited: u64,
 }
 
+units::record!(RelayCounts { bytes, most_held, waits, waited });
+
 impl RelayCounts {
     /// Adds the figures of another executor.
     pub fn add(&mut self, other: &Self) {

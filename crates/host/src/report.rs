@@ -175,6 +175,8 @@ pub struct Released {
     pub bytes: u64,
 }
 
+units::record!(Released { source, number, at, to, bytes });
+
 /// Message whose last byte has arrived, as its receiver knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Completed {
@@ -185,6 +187,8 @@ pub struct Completed {
     /// Arrival time, in ticks.
     pub at: u64,
 }
+
+units::record!(Completed { source, number, at });
 
 /// Progress of the ranks of an executor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,6 +7,8 @@
 
 use std::collections::VecDeque;
 
+use units::Record;
+
 use crate::event::OpId;
 use crate::local_ranks::LocalRank;
 
@@ -153,6 +155,64 @@ pub struct TracedFlight {
     pub at: u64,
     /// Carrier of a part that is handed over.
     pub by: Option<Carriage>,
+}
+
+units::record!(
+    enum Kind {
+        Calc,
+        Send,
+        Recv,
+        Poll,
+        Group,
+    }
+);
+units::record!(TracedOp { kind, cause, started, ended, peer, sent_by, bytes });
+units::record!(
+    enum Purpose {
+        Calc,
+        Send,
+        Request,
+        Read,
+        Answer,
+        Data,
+        Receive,
+        Poll,
+        Search,
+        Probe,
+        Write,
+        Copy,
+        Finish,
+        Fetched,
+    }
+);
+units::record!(TracedWork { rank, begin, end, purpose, op, work, beside });
+units::record!(
+    enum TracedPart {
+        Request,
+        Answer,
+        Data,
+        Notice,
+    }
+);
+units::record!(TracedFlight { message, part, arrived, at, by });
+
+impl Record for Carriage {
+    fn put(&self, to: &mut Vec<u8>) {
+        match *self {
+            Self::Memory => 0_u8.put(to),
+            Self::Packets(flow_id, mark) => (1_u8, flow_id, mark).put(to),
+            Self::Link(first, last) => (2_u8, first, last).put(to),
+        }
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        match u8::take(from)? {
+            0 => Some(Self::Memory),
+            1 => Some(Self::Packets(u32::take(from)?, u32::take(from)?)),
+            2 => Some(Self::Link(u64::take(from)?, u64::take(from)?)),
+            _ => None,
+        }
+    }
 }
 
 /// Recorded data.

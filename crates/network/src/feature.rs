@@ -17,4 +17,6 @@ pub enum Feature {
     Queues,
     /// The bandwidth of links into nodes limits receivers.
     ReceiverLinks,
+    /// Partitions may be divided over several processes.
+    Processes,
 }

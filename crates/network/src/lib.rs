@@ -17,7 +17,7 @@ mod ways;
 pub use delay::DelayModel;
 pub use feature::Feature;
 pub use flow::FlowModel;
-pub use machine::{Machine, PacketMachine};
+pub use machine::{Machine, PacketMachine, WindowTimes};
 pub use model::{MachineJob, MachineRun, NetworkModel};
 pub use network::{Network, Packets};
 pub use packet::PacketModel;

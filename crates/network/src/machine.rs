@@ -1,12 +1,39 @@
 //! Machine: a running network, divided into partitions that advance together.
 
 use engine::statistics::Histogram;
+use engine::{Alone, Exchange};
 use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Transmission, WaitingPacket};
 use topology::ChannelSource;
 use units::Time;
 
 use crate::samples::Sample;
 use crate::traffic::NodeTraffic;
+
+/// Wall-clock times of a process in several windows, in seconds, by their use.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WindowTimes {
+    /// Number of windows.
+    pub windows: u64,
+    /// Simulation, until the last thread of the process has finished its window.
+    pub work: f64,
+    /// Packing and unpacking of mail.
+    pub pack: f64,
+    /// Sending and receiving.
+    pub exchange: f64,
+    /// Waiting for mail of other processes.
+    pub wait: f64,
+}
+
+impl WindowTimes {
+    /// Adds the times of other windows.
+    pub fn add(&mut self, other: &Self) {
+        self.windows += other.windows;
+        self.work += other.work;
+        self.pack += other.pack;
+        self.exchange += other.exchange;
+        self.wait += other.wait;
+    }
+}
 
 /// Running network of any model. Jobs are identified by their index, from 0.
 pub trait Machine {
@@ -34,6 +61,15 @@ pub trait Machine {
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic));
     /// Changes the traffic of every partition at the present time, and carries out the actions that it then requests.
     fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions));
+    /// Returns the exchange between the processes of the run. Methods that return counts of the whole machine are
+    /// collective operations; histograms, messages and channels are complete at process 0 only.
+    fn exchange(&self) -> &dyn Exchange {
+        &Alone
+    }
+    /// Returns the times of this process by their use. None if the run has no other process.
+    fn window_times(&self) -> Option<WindowTimes> {
+        None
+    }
     /// Returns the part of the machine that carries packets. None if the model has no `Feature::Packets`.
     fn packets(&self) -> Option<&dyn PacketMachine> {
         None

@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use engine::Exchange;
 use fabric::catalogue::RouterSpec;
 use fabric::{Grain, Plan};
 use traffic::Placement;
@@ -39,8 +40,10 @@ pub struct MachineJob<'a> {
 pub struct MachineRun<'a> {
     /// Router architecture.
     pub router: &'a RouterSpec,
-    /// Number of threads.
+    /// Number of threads of each process.
     pub threads: usize,
+    /// Exchange between the processes of the run.
+    pub exchange: &'a Arc<dyn Exchange>,
     /// Size of partitions.
     pub grain: Grain,
     /// Packet classes of the jobs.

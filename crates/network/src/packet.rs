@@ -1,25 +1,28 @@
 //! Packet model: a machine of routers, divided into partitions that advance together.
 
+mod courier;
+
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::Pool;
 use engine::statistics::Histogram;
+use engine::{BetweenWindows, Exchange, Pool};
 use fabric::routers::Routers;
 use fabric::{
     Actions, ArrivedMessage, Batch, ChannelUse, Counters, Fabric, Ledger, MOST_TRANSMISSIONS, Mail, MessageKey,
-    Partition, PartitionMap, Plan, Transmission, WaitingPacket, WithRouters, WorkerContext,
+    Partition, PartitionMap, Plan, QueueDepths, Traffic, Transmission, WaitingPacket, WithRouters, WorkerContext,
 };
 use topology::ChannelSource;
 use units::Time;
 
 use crate::feature::Feature;
-use crate::machine::{Machine, PacketMachine};
+use crate::machine::{Machine, PacketMachine, WindowTimes};
 use crate::model::{MachineRun, NetworkModel};
 use crate::part::Part;
 use crate::samples::{Sample, Samples, SourceWaits};
 use crate::timeline::{Global, Timeline};
 use crate::traffic::{Division, JobNumbers, NodeTraffic};
+use courier::{Courier, shares};
 
 /// Number of calls of `advance` between two checks of conservation in debug builds. A check at each call took a third
 /// of the time of a run at low load.
@@ -35,11 +38,20 @@ impl NetworkModel for PacketModel {
     }
 
     fn features(&self) -> &'static [Feature] {
-        &[Feature::Packets, Feature::Routers, Feature::Routes, Feature::Queues, Feature::ReceiverLinks]
+        &[
+            Feature::Packets,
+            Feature::Routers,
+            Feature::Routes,
+            Feature::Queues,
+            Feature::ReceiverLinks,
+            Feature::Processes,
+        ]
     }
 
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
-        let map = PartitionMap::new(plan, run.threads.max(1), run.grain);
+        // All processes divide the network alike.
+        let threads = run.exchange.largest(run.threads.max(1) as u64) as usize;
+        let map = PartitionMap::new(plan, threads * run.exchange.size(), run.grain);
         let parts = (0..map.parts()).map(|part| map.nodes(part));
         let division = Division::new(plan.topology().nodes(), parts, map.window());
         run.router.with_routers(Description { plan, map, division, run })
@@ -77,18 +89,31 @@ impl WithRouters for Description<'_> {
             let owned = parts.map(partition).collect();
             Worker { owned, context, inbox: Mail::default() }
         };
-        let workers = map.workers().map(worker).collect();
+        let (of_processes, of_workers) = shares(&map, &**run.exchange);
+        let workers: Vec<Worker<R>> = of_workers.into_iter().map(worker).collect();
         let mail: Arc<[Mutex<Mail>]> = (0..map.parts()).map(|_| Mutex::default()).collect();
+        let courier = (!run.exchange.is_alone()).then(|| {
+            let notified = workers.iter().flat_map(Worker::partitions).any(|own| own.traffic().wants_events());
+            let has_notices = run.exchange.largest(notified.into()) > 0;
+            Arc::new(Mutex::new(Courier::new(run.exchange, &mail, (plan, &map), (&of_processes, has_notices))))
+        });
+        let between = courier.clone().map(|courier| Box::new(move || lock(&courier).exchange()) as BetweenWindows);
         let mut timeline = Timeline::default();
         if let Some(period) = plan.snapshot_period() {
             timeline.add(0, Global::Snapshot { period });
         }
         Box::new(FabricMachine {
-            pool: Pool::new(workers, {
-                let mail = Arc::clone(&mail);
-                move |worker: &mut Worker<R>, _start, end| worker.run_until(end, &mail)
-            }),
+            pool: Pool::meeting(
+                workers,
+                {
+                    let mail = Arc::clone(&mail);
+                    move |worker: &mut Worker<R>, _start, end| worker.run_until(end, &mail)
+                },
+                between,
+            ),
             mail,
+            exchange: Arc::clone(run.exchange),
+            courier,
             jobs: jobs.clone(),
             nodes: nodes as usize,
             window: map.window(),
@@ -152,6 +177,9 @@ struct FabricMachine<R> {
     pool: Pool<Worker<R>>,
     /// Mailboxes by partition.
     mail: Arc<[Mutex<Mail>]>,
+    exchange: Arc<dyn Exchange>,
+    /// Exchange of mail with other processes. None without any.
+    courier: Option<Arc<Mutex<Courier>>>,
     jobs: JobNumbers,
     nodes: usize,
     window: u64,
@@ -198,6 +226,7 @@ impl<R: Routers + 'static> FabricMachine<R> {
             }
         }
         let next = self.timeline.next().map_or(until, |next| until.min(next));
+        self.courier.iter().for_each(|courier| lock(courier).begin());
         self.pool.run(self.now..next, window);
         self.now = next;
     }
@@ -213,6 +242,7 @@ impl<R: Routers + 'static> FabricMachine<R> {
         for worker in self.pool.workers() {
             worker.partitions().for_each(|partition| partition.fabric().read_congestion(snapshot));
         }
+        self.exchange.sum(snapshot);
         for mut worker in self.pool.workers() {
             worker.partitions_mut().for_each(|partition| partition.take_snapshot(Arc::clone(&self.congestion[0])));
         }
@@ -229,18 +259,31 @@ impl<R: Routers + 'static> FabricMachine<R> {
 
     /// Returns a sample of the present, or of the later time `at` until which nothing is sent.
     fn read_sample(&self, at: u64) -> Sample {
-        let mut delivered = self.delivered.clone();
+        let mut delivered = vec![0; self.delivered.len()];
         self.each_counters(|counters| {
             delivered.iter_mut().enumerate().for_each(|(job, bytes)| *bytes += counters.bytes_in_batches(job));
         });
-        let mut queues = vec![Default::default(); self.classes];
-        for worker in self.pool.workers() {
-            worker.partitions().for_each(|partition| partition.fabric().read_queues(&mut queues));
-        }
+        self.exchange.sum(&mut delivered);
+        delivered.iter_mut().zip(&self.delivered).for_each(|(bytes, before)| *bytes += before);
+        let queues = self.read_queues();
         let waits = (0..self.jobs.jobs()).map(|job| SourceWaits::of(&self.progress_by_source(job), self.now));
         let waits = waits.collect();
         delivered.iter_mut().zip(self.under_way_at(at)).for_each(|(bytes, cut)| *bytes -= cut);
         Sample { at, delivered, waits, queues }
+    }
+
+    /// Returns the queues in routers, by class of channels.
+    fn read_queues(&self) -> Vec<QueueDepths> {
+        let mut queues = vec![QueueDepths::default(); self.classes];
+        for worker in self.pool.workers() {
+            worker.partitions().for_each(|partition| partition.fabric().read_queues(&mut queues));
+        }
+        let mut sums: Vec<u64> = queues.iter().flat_map(|queue| [queue.channels, queue.bytes]).collect();
+        let mut largest: Vec<u64> = queues.iter().map(|queue| queue.largest).collect();
+        self.exchange.sum(&mut sums);
+        self.exchange.max(&mut largest);
+        let of = |(sums, largest): (&[u64], u64)| QueueDepths { channels: sums[0], bytes: sums[1], largest };
+        sums.chunks_exact(2).zip(largest).map(of).collect()
     }
 
     /// Returns the bytes that are counted as delivered but have not reached their nodes at `at`, by job.
@@ -249,6 +292,7 @@ impl<R: Routers + 'static> FabricMachine<R> {
         for worker in self.pool.workers() {
             worker.partitions().for_each(|partition| partition.fabric().read_under_way(at, &mut bytes));
         }
+        self.exchange.sum(&mut bytes);
         bytes
     }
 
@@ -259,6 +303,10 @@ impl<R: Routers + 'static> FabricMachine<R> {
             for OwnedPartition { index, partition } in &worker.owned {
                 partition.account(*index as u16, &lock(&self.mail[*index]), &mut ledger);
             }
+        }
+        if !self.exchange.is_alone() {
+            let own = std::mem::replace(&mut ledger, Ledger::new(self.mail.len()));
+            self.exchange.share(vec![own]).into_iter().for_each(|part| ledger.merge(part));
         }
         assert_eq!(
             ledger.packets(),
@@ -273,7 +321,18 @@ impl<R: Routers + 'static> FabricMachine<R> {
         }
     }
 
-    /// Sums counts of a job over workers. `add` adds one worker's counts to the sum, which has an entry for each node.
+    /// Sums the counts of batches over all processes.
+    fn sum_batches(&self, counts: &mut [Vec<Batch>]) {
+        if !self.exchange.is_alone() {
+            let mut parts: Vec<u64> = counts.iter().flatten().flat_map(Batch::parts).collect();
+            self.exchange.sum(&mut parts);
+            let sums = parts.chunks_exact(Batch::PARTS).map(Batch::of_parts);
+            counts.iter_mut().flatten().zip(sums).for_each(|(batch, sum)| *batch = sum);
+        }
+    }
+
+    /// Sums counts of a job over workers of this process. `add` adds one worker's counts to the sum, which has an entry
+    /// for each node.
     fn sum(&self, job: usize, mut add: impl FnMut(&mut [u64], &fabric::JobCounters)) -> Vec<u64> {
         let mut sum = vec![0; self.nodes];
         self.each_counters(|counters| add(&mut sum, counters.job(job)));
@@ -292,6 +351,7 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
                 sums.iter_mut().zip(counters.take_batches(job)).for_each(|(sum, count)| sum.add(&count));
             });
         }
+        self.sum_batches(counts);
         for (delivered, sums) in self.delivered.iter_mut().zip(counts) {
             *delivered += sums.iter().map(|batch| batch.bytes).sum::<u64>();
         }
@@ -323,7 +383,12 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
             all.merge(&counters.job(job).latency);
             hops += counters.job(job).hops;
         });
-        (all, hops)
+        let mut sum = (Histogram::new(), 0);
+        for (own, hops) in self.exchange.collect(vec![(all, hops)]) {
+            sum.0.merge(&own);
+            sum.1 += hops;
+        }
+        sum
     }
 
     fn note_arrivals(&mut self, job: usize) {
@@ -332,7 +397,9 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
 
     fn arrivals(&mut self, job: usize) -> Vec<u64> {
         let latest = |(all, &part): (&mut u64, &u64)| *all = part.max(*all);
-        self.sum(job, |sum, counters| sum.iter_mut().zip(&counters.arrivals).for_each(latest))
+        let mut all = self.sum(job, |sum, counters| sum.iter_mut().zip(&counters.arrivals).for_each(latest));
+        self.exchange.max(&mut all);
+        all
     }
 
     fn measure_messages(&mut self, job: usize, key: MessageKey) {
@@ -342,7 +409,7 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
     fn take_messages(&mut self, job: usize) -> Vec<ArrivedMessage> {
         let mut all = Vec::new();
         self.each_counters(|counters| all.append(&mut counters.take_messages(job)));
-        all
+        self.exchange.collect(all)
     }
 
     fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)> {
@@ -357,7 +424,7 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
                 }
             }
         }
-        used
+        self.exchange.collect(used)
     }
 
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {
@@ -370,6 +437,14 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
         for mut worker in self.pool.workers() {
             worker.partitions_mut().for_each(|partition| partition.visit_traffic(&mut *change));
         }
+    }
+
+    fn exchange(&self) -> &dyn Exchange {
+        &*self.exchange
+    }
+
+    fn window_times(&self) -> Option<WindowTimes> {
+        self.courier.as_ref().map(|courier| lock(courier).times())
     }
 
     fn packets(&self) -> Option<&dyn PacketMachine> {
@@ -385,7 +460,7 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
     fn in_flight(&self) -> i64 {
         let mut sum = 0;
         self.each_counters(|counters| sum += counters.in_flight);
-        sum
+        self.exchange.total(sum as u64) as i64
     }
 
     fn measure_from(&mut self, job: usize, start: u64) {
@@ -406,11 +481,19 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
     fn outstanding(&self, job: usize, end: u64) -> bool {
         let mut in_network = 0;
         self.each_counters(|counters| in_network += counters.job(job).measured_in_flight);
-        in_network > 0 || self.progress_by_source(job).iter().any(|&generated_at| generated_at < end)
+        let in_network = self.exchange.total(in_network as u64) as i64;
+        // Both questions are collective.
+        let progress = self.progress_by_source(job);
+        in_network > 0 || progress.iter().any(|&generated_at| generated_at < end)
     }
 
     fn by_source(&self, job: usize) -> Vec<u64> {
-        self.sum(job, |sum, counters| sum.iter_mut().zip(&counters.by_source).for_each(|(all, part)| *all += part))
+        let add = |sum: &mut [u64], counters: &fabric::JobCounters| {
+            sum.iter_mut().zip(&counters.by_source).for_each(|(all, part)| *all += part);
+        };
+        let mut all = self.sum(job, add);
+        self.exchange.sum(&mut all);
+        all
     }
 
     fn progress_by_source(&self, job: usize) -> Vec<u64> {
@@ -426,6 +509,7 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
                 }
             }
         }
+        self.exchange.min(&mut generation_times);
         generation_times
     }
 
@@ -463,6 +547,8 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
                 count += own;
             }
         }
+        let count = self.exchange.total(count as u64) as usize;
+        let all = self.exchange.collect(all);
         (count <= MOST_TRANSMISSIONS).then_some(all)
     }
 
@@ -471,7 +557,7 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
         for worker in self.pool.workers() {
             longest = worker.partitions().map(|partition| partition.longest_wait()).fold(longest, u64::max);
         }
-        longest
+        self.exchange.largest(longest)
     }
 
     fn waiting(&self) -> Vec<WaitingPacket> {
@@ -479,7 +565,7 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
         for worker in self.pool.workers() {
             worker.partitions().for_each(|partition| waiting.extend(partition.waiting_packets()));
         }
-        waiting
+        self.exchange.share(waiting)
     }
 
     fn check(&self) {
@@ -490,6 +576,6 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
 }
 
 /// Locks a mailbox. A poisoned lock is ignored: if its owner has panicked, the run is lost anyway.
-fn lock(mail: &Mutex<Mail>) -> MutexGuard<'_, Mail> {
+fn lock<T>(mail: &Mutex<T>) -> MutexGuard<'_, T> {
     mail.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,6 +11,7 @@ use sim::{Point, RunOptions};
 
 use crate::errors::{unfinished, wrong, wrong_topology};
 use crate::mapping::numbers;
+use crate::processes::Processes;
 use crate::programs::{Program, Runs};
 use crate::progress::Progress;
 use crate::topology::{Topology, doubles};
@@ -255,15 +256,22 @@ impl Experiment {
 
     /// JSON: the results of a point; and the fraction of time in which each channel of `Topology.channel_table` sends,
     /// as 64-bit floats. Releases the interpreter. `threads` threads build and prove the network and simulate it; 0
-    /// stands for one thread that simulates, and for the number of processors that prove.
+    /// stands for one thread that simulates, and for the number of processors that prove. `processes` run the point
+    /// together: each of them calls this, and process 0 gets the results.
+    #[pyo3(signature = (point, threads, progress, processes = None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         point: usize,
         threads: usize,
         progress: &Progress,
+        processes: Option<&Processes>,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let options = RunOptions { threads: threads.max(1), progress: progress.inner.clone(), ..RunOptions::default() };
+        let mut options =
+            RunOptions { threads: threads.max(1), progress: progress.inner.clone(), ..RunOptions::default() };
+        if let Some(processes) = processes {
+            options.exchange = processes.exchange();
+        }
         let result = if self.called.is_empty() {
             let work = move |experiment: &sim::Experiment, point: &Point, _: &sim::Progress| {
                 workers::limited(threads, || sim::run_point(experiment, point, &options))

@@ -5,6 +5,7 @@ mod documents;
 mod errors;
 mod experiment;
 mod mapping;
+mod processes;
 mod programs;
 mod progress;
 mod statistics;
@@ -27,6 +28,8 @@ mod _core {
         Machine, MapProgress, TaskGraph, default_budget, hosts_of_list, hosts_of_machine, map_tasks, mapping_catalogue,
         measure_mapping,
     };
+    #[pymodule_export]
+    use crate::processes::{Processes, mpi_library};
     #[pymodule_export]
     use crate::programs::read_together;
     #[pymodule_export]

@@ -13,6 +13,8 @@ use crate::traffic::{OutputLoads, Symmetry};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RouteState(pub u32);
 
+units::record!(RouteState { 0 });
+
 /// Packet at a router, as a routing algorithm sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::Exchange;
 use mpi::program::Programs;
 use units::{KeyError, TaskId};
 
@@ -164,18 +165,46 @@ pub fn job_loads_of_point(experiment: &Experiment, point: &Point) -> Result<Vec<
     analysis::job_loads(&system).map_err(|error| located(experiment, point, &error))
 }
 
+/// Returns the system of a point if all processes have built the same point, and otherwise an error in each of them:
+/// a process without an error returns that of another one.
+fn agreed(built: Result<System, PointError>, point: &Point, exchange: &dyn Exchange) -> Result<System, PointError> {
+    if exchange.is_alone() {
+        return built;
+    }
+    let rank = exchange.rank();
+    let own = point.spec.to_toml();
+    let mut first = own.clone().into_bytes();
+    exchange.broadcast(&mut first);
+    let built = built.and_then(|system| match first == own.as_bytes() {
+        true => Ok(system),
+        false => {
+            let message = "it reads another experiment than process 0: are all files the same on its node?".to_owned();
+            Err(PointError::Run(RunError::Process { rank, message }))
+        }
+    });
+    let failed = built.as_ref().err().map(|error| (rank as u32, error.to_string()));
+    let failed = exchange.share(failed.into_iter().collect());
+    built.and_then(|system| match failed.into_iter().next() {
+        None => Ok(system),
+        Some((rank, message)) => Err(PointError::Run(RunError::Process { rank: rank as usize, message })),
+    })
+}
+
 /// Runs a point, or searches its saturation load if the experiment asks for it.
 ///
 /// # Errors
 /// If the experiment is invalid (with file, line and key), if the run deadlocks, or if it is cancelled.
 pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -> Result<PointResult, PointError> {
     options.progress.set(Phase::Setup, 0.0);
-    let system = build_for_run(experiment, point, &options.progress)?;
-    let proven = experiment.proofs().refuse_deadlock(&system, &options.progress);
-    let mut result = proven.and_then(|()| match point.spec.measure.search {
+    let proven = build_for_run(experiment, point, &options.progress).and_then(|system| {
+        let proven = experiment.proofs().refuse_deadlock(&system, &options.progress);
+        proven.map_err(|error| ended(experiment, point, error)).map(|()| system)
+    });
+    let system = agreed(proven, point, &*options.exchange)?;
+    let mut result = match point.spec.measure.search {
         None => run::simulate(&system, options),
         Some(Search::Saturation) => run::search(&system, options),
-    });
+    };
     if let Ok(found) = &mut result {
         let mut all = warnings(&system).map_err(|error| located(experiment, point, &error))?;
         settle(&mut all, found);

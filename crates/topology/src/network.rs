@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use units::{ChannelId, NodeId, PlaneId, PortId, RouterId};
+use units::{ChannelId, NodeId, PlaneId, PortId, Record, RouterId};
 
 use crate::families::networks::Networks;
 use crate::views::{Addresses, Cliques, Grid, GroupTable, Groups, Hierarchy, Levels};
@@ -309,4 +309,21 @@ pub enum ChannelSource {
     Router(RouterId, PortId),
     /// A node, with the plane of the channel.
     Node(NodeId, PlaneId),
+}
+
+impl Record for ChannelSource {
+    fn put(&self, to: &mut Vec<u8>) {
+        match *self {
+            Self::Router(router, port) => (0_u8, router, port).put(to),
+            Self::Node(node, plane) => (1_u8, node, plane).put(to),
+        }
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        match u8::take(from)? {
+            0 => Some(Self::Router(Record::take(from)?, Record::take(from)?)),
+            1 => Some(Self::Node(Record::take(from)?, Record::take(from)?)),
+            _ => None,
+        }
+    }
 }

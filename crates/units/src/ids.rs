@@ -23,6 +23,8 @@ macro_rules! id {
                 write!(f, "{}", self.0)
             }
         }
+
+        $crate::record!($name { 0 });
     };
 }
 

@@ -42,6 +42,7 @@ HOMES = {
     "draw": "draw",
     "program": "program",
     "record": "record",
+    "mpi": "mpi",
     "convert": "convert",
     "map": "mapping",
     "calibrate": "calibrate",

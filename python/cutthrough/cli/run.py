@@ -16,6 +16,7 @@ import cutthrough.points.benchmarks as benchmarks
 import cutthrough.reports.checks as checks
 import cutthrough.reports.tables as reports
 import cutthrough.runs.sweeps as sweeps
+from cutthrough.arguments.faults import refuse
 from cutthrough.cli.common import (
     WRONG_INPUT,
     FileArgument,
@@ -40,11 +41,15 @@ from cutthrough.errors import ExperimentError, Interrupted
 from cutthrough.keep.shares import points_of, ranges
 from cutthrough.points.series import label_of
 from cutthrough.points.table import MANY_PHASES, is_unconverged, phase_times
+from cutthrough.processes.together import named, together
 from cutthrough.results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    import cutthrough._core as _core
+    from cutthrough.runs.folder import Folder
 
 __all__ = ["register", "report"]
 
@@ -55,6 +60,14 @@ MOST_MEASURED = 8
 #: Greatest number of points whose phases are printed.
 MOST_POINTS_OF_PHASES = 3
 
+MpiOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--mpi/--no-mpi",
+        help="Run each point in the processes that an MPI launcher has started.",
+        show_default="if there are several",
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="Where results go.", show_default="results/NAME+OPTIONS"),
@@ -85,6 +98,7 @@ def run(
     points: PointsOption = None,
     fresh: FreshOption = False,
     dask: DaskOption = "",
+    mpi: MpiOption = None,
 ) -> None:
     """Simulate every point of an experiment: a table, plots, and files of results.
 
@@ -94,6 +108,7 @@ def run(
     - `cutthrough run examples/fat_tree.toml --saturation`
     - `cutthrough run examples/fat_tree.toml --set workload.load=0.5 --json > points.json`
     - `cutthrough run examples/fat_tree.toml --points 3/16` in one of 16 jobs, then `cutthrough merge`
+    - `mpirun -n 8 cutthrough run examples/fat_tree.toml` runs each point in 8 processes
 
     A sweep in the file runs its points in parallel (`-j`). Each point is kept in the folder as soon as it has finished,
     and the command, given again, continues a run that was ended by Ctrl-C or otherwise. Results are written as
@@ -108,21 +123,33 @@ def run(
     if unproven:
         overrides.append(("measure.unproven", "true"))
         options.append("unproven")
-    experiment = experiments.read_file(file, overrides)
-    chosen = None if points is None else points_of(points, len(json.loads(experiment.points())), "--points")
-    options += [] if points is None else [f"points={points.replace('/', '-of-')}"]
-    directory = out_directory or (None if json_output else folder_of(file, options))
-    with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh) as folder:
-        try:
-            with Bar() as bar:
-                results = sweeps.run(experiment, sweeps.Effort(jobs, threads or 0, executor), bar, folder, chosen)
-            ended = False
-        except Interrupted as interrupted:
-            results, ended = interrupted.results, True
-        results = replace(results, title=titled(results.title, sets))
-        report(results, directory, json_output, Pictures(plots, formats), ended=ended)
-    if ended:
-        raise typer.Exit(signals.status)
+    with together(mpi, threads or 1) as processes:
+        if processes is not None and (jobs or dask):
+            raise refuse("--jobs" if jobs else "--dask", "several processes run one point at a time: leave it out")
+        if processes is not None:
+            complain(named(processes))
+        experiment = experiments.read_file(file, overrides)
+        chosen = None if points is None else points_of(points, len(json.loads(experiment.points())), "--points")
+        options += [] if points is None else [f"points={points.replace('/', '-of-')}"]
+        directory = out_directory or (None if json_output else folder_of(file, options))
+        with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh) as folder:
+            effort = sweeps.Effort(jobs, threads or 0, executor, processes)
+            results, ended = _simulated(experiment, effort, folder, chosen)
+            results = replace(results, title=titled(results.title, sets))
+            report(results, directory, json_output, Pictures(plots, formats), ended=ended)
+        if ended:
+            raise typer.Exit(signals.status)
+
+
+def _simulated(
+    experiment: _core.Experiment, effort: sweeps.Effort, folder: Folder | None, chosen: Sequence[int] | None
+) -> tuple[Results, bool]:
+    """Returns the results of an experiment, and whether a signal has ended the run early."""
+    try:
+        with Bar() as bar:
+            return sweeps.run(experiment, effort, bar, folder, chosen), False
+    except Interrupted as interrupted:
+        return interrupted.results, True
 
 
 def plot(

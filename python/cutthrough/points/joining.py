@@ -18,7 +18,7 @@ import numpy as np
 import cutthrough._core as _core
 from cutthrough.channels import mean_loads
 from cutthrough.points.seeds import SEED, mean_point
-from cutthrough.points.table import Point, confidence_of
+from cutthrough.points.table import PROCESSES, Point, confidence_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,8 +32,9 @@ __all__ = ["Joined", "joined"]
 APART = frozenset({"title", SEED})
 
 
-#: Quantities that may differ between two equal runs: time taken, and whether exact loads of channels were affordable.
-INCIDENTAL = frozenset({"wall_s", "class_utilization", "hottest_channels"})
+#: Quantities that may differ between two equal runs: time taken, use of several processes, and whether exact loads of
+#: channels were affordable.
+INCIDENTAL = frozenset({"wall_s", *PROCESSES, "class_utilization", "hottest_channels"})
 
 
 class Part(Protocol):

@@ -16,7 +16,7 @@ import numpy as np
 
 import cutthrough._core as _core
 from cutthrough.channels import Outcome
-from cutthrough.points.table import INTERVALS, as_point
+from cutthrough.points.table import INTERVALS, PROCESSES, as_point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ ALL, ANY = frozenset({"steady", "converged", "drained"}), frozenset({"saturated"
 #: Intervals within a run, which the intervals over the seeds of their quantities replace.
 WITHIN = {half: name for name, half in INTERVALS.items()}
 #: Quantities without an interval: seconds of simulation are not reproducible, the rest is no measurement.
-NO_INTERVAL = frozenset({"wall_s", "start_ns", "nodes", "background", *ALL, *ANY, *WITHIN})
+NO_INTERVAL = frozenset({"wall_s", *PROCESSES, "start_ns", "nodes", "background", *ALL, *ANY, *WITHIN})
 #: Lists that are concatenated, because the replicas' items are different things.
 JOINED = frozenset({"pairs"})
 

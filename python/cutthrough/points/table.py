@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONFIDENCE",
     "MANY_PHASES",
+    "PROCESSES",
     "Point",
     "PointTable",
     "as_point",
@@ -33,6 +34,10 @@ __all__ = [
 
 #: Number of phases above which phases have neither a column nor a colour each.
 MANY_PHASES = 8
+#: Quantities that a run in several processes has besides those of a run in one.
+PROCESSES = frozenset(
+    {"processes", "windows", "window_work_ns", "window_pack_ns", "window_exchange_ns", "window_wait_ns"}
+)
 
 
 @checked

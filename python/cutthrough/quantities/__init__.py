@@ -448,6 +448,13 @@ class Quantities(Measured):
     measured_ns = required(float)("Length of the measured interval, in nanoseconds.")
     sim_time_ns = required(float)("Simulated time of the whole run, in nanoseconds.")
     wall_s = required(float)("Wall-clock time of the simulation without set-up, in seconds.")
+    processes = optional(int)("Number of processes.")
+    windows = optional(int)("""Number of windows of lookahead, after each of which processes exchange packets and
+        credits.""")
+    window_work_ns = optional(float)("Wall-clock time of a window's simulation, in nanoseconds.")
+    window_pack_ns = optional(float)("Wall-clock time of packing and unpacking after a window, in nanoseconds.")
+    window_exchange_ns = optional(float)("Wall-clock time of sending and receiving after a window, in nanoseconds.")
+    window_wait_ns = optional(float)("Wall-clock time of waiting for other processes after a window, in nanoseconds.")
     class_utilization = several(ClassUtilization)("""Channel utilization by class, from the begin of the measured
         interval. For several jobs: over the time in which any of them is counted.""")
     hottest_channels = several(ChannelUtilization)("Channels with the highest utilization.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -17,7 +19,7 @@ from cutthrough.arguments.faults import refuse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["compiler", "library", "linked"]
+__all__ = ["compiled", "compiler", "library", "linked"]
 
 #: The source of the library.
 SOURCE = Path(__file__).parent / "source"
@@ -54,24 +56,41 @@ def compiler(command: Sequence[str], given: str | None) -> Path:
 
 
 def library(mpicc: Path) -> Path:
-    """Returns the recorder's library for an MPI, and compiles it if needed.
+    """Returns the recorder's library for an MPI, and compiles it if needed (see `compiled`)."""
+    return compiled(mpicc, SOURCE, "recorder")
 
-    The library is kept in `$XDG_CACHE_HOME/cutthrough`. Default: `~/.cache/cutthrough`.
+
+def compiled(mpicc: Path, source: Path, name: str, *, fresh: bool = False) -> Path:
+    """Returns a library of the C files in a folder for an MPI, and compiles it if needed.
+
+    The library is kept in `$XDG_CACHE_HOME/cutthrough`. Default: `~/.cache/cutthrough`. One process at a time compiles.
+
+    Args:
+        mpicc: The MPI compiler.
+        source: The folder.
+        name: The beginning of the library's name.
+        fresh: Whether to compile a library that exists.
 
     Raises:
         ExperimentError: The compiler cannot compile it.
         OSError: The library cannot be written.
     """
-    sources = sorted(SOURCE.glob("*.[ch]"))
-    shown = _run([str(mpicc), "-show"], mpicc)
-    digest = hashlib.sha256("\0".join([shown, *(path.read_text(encoding="utf-8") for path in sources)]).encode())
+    sources = sorted(source.glob("*.[ch]"))
+    texts = (path.read_text(encoding="utf-8") for path in sources)
+    shown = _run([str(mpicc), "-show"], mpicc, name)
+    digest = hashlib.sha256("\0".join([platform.machine(), shown, *texts]).encode())
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cutthrough"
-    path = folder / f"recorder-{digest.hexdigest()[:16]}.so"
-    if not path.exists():
-        atomic.make_folder(folder)
-        files = [str(source) for source in sources if source.suffix == ".c"]
-        with atomic.replacing(path) as aside:
-            _run([str(mpicc), *OPTIONS, "-o", str(aside), *files], mpicc)
+    path = folder / f"{name}-{digest.hexdigest()[:16]}.so"
+    if path.exists() and not fresh:
+        return path
+    atomic.make_folder(folder)
+    with (folder / f"{path.stem}.lock").open("w") as lock:
+        # The lock ends with the process that holds it.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if fresh or not path.exists():
+            files = [str(source) for source in sources if source.suffix == ".c"]
+            with atomic.replacing(path) as aside:
+                _run([str(mpicc), *OPTIONS, "-o", str(aside), *files], mpicc, name)
     return path
 
 
@@ -100,7 +119,7 @@ def _beside(launcher: str | None) -> list[tuple[Path, str]]:
     return [*named, *((step.parent, "mpicc") for step in (steps[0], steps[-1]))]
 
 
-def _run(command: list[str], mpicc: Path) -> str:
+def _run(command: list[str], mpicc: Path, name: str) -> str:
     """Returns the compiler's output.
 
     Raises:
@@ -113,5 +132,5 @@ def _run(command: list[str], mpicc: Path) -> str:
     if answer.returncode != 0:
         lines = [line for line in answer.stderr.splitlines() if "error" in line] or answer.stderr.splitlines()
         said = lines[0].strip() if lines else f"status {answer.returncode}"
-        raise refuse("--mpicc", f"{mpicc} does not compile the recorder: {said}")
+        raise refuse("--mpicc", f"{mpicc} does not compile the library `{name}`: {said}")
     return answer.stdout

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import cutthrough._core as _core
+import cutthrough.processes.together as together
 import cutthrough.runs.remote as remote
 from cutthrough.arguments.faults import refuse_called_back
 from cutthrough.channels import Network, Outcome, doubles, explained
@@ -45,15 +46,17 @@ class Effort:
             cores. The results do not depend on this number.
         executor: Runs the points instead of threads of this process: any executor of `concurrent.futures`, whose
             workers may be other processes or machines. It decides how many run at once.
+        processes: Processes that run each point together, one point at a time. This one is process 0.
     """
 
     jobs: int = 0
     threads: int = 0
     executor: Executor | None = None
+    processes: _core.Processes | None = None
 
     def workers(self, points: int) -> int:
         """Returns the number of points to run at once."""
-        jobs = self.jobs or (1 if self.threads else os.cpu_count() or 1)
+        jobs = 1 if self.processes else self.jobs or (1 if self.threads else os.cpu_count() or 1)
         return max(1, min(jobs, points))
 
 
@@ -74,7 +77,14 @@ class Job:
 
     def run(self, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread."""
-        measured, utilization = self.experiment.run(self.index, threads, progress)
+        return self._outcome(*self.experiment.run(self.index, threads, progress))
+
+    def run_together(self, processes: _core.Processes, threads: int, progress: _core.Progress) -> Outcome:
+        """Runs the point in this thread and in the processes that follow this one."""
+        together.announce(processes, self.experiment, self.index, threads)
+        return self._outcome(*self.experiment.run(self.index, threads, progress, processes))
+
+    def _outcome(self, measured: str, utilization: bytes) -> Outcome:
         return Outcome({**self.keys, **json.loads(measured)}, self.index, self.keys, doubles(utilization))
 
 
@@ -199,7 +209,7 @@ def run_jobs(
     with ThreadPoolExecutor(effort.workers(len(jobs)), thread_name_prefix="point") as pool:
         made = zip(jobs, progresses, strict=True)
         try:
-            return _finish((_submit(pool, job, effort.threads, keep, progress) for job, progress in made), watcher)
+            return _finish((_submit(pool, job, effort, keep, progress) for job, progress in made), watcher)
         finally:
             # Stops all points even if Ctrl-C is pressed again while the first is handled.
             for progress in progresses:
@@ -310,10 +320,13 @@ def _result_of(future: Future[Any]) -> Any:
 
 
 def _submit(
-    pool: Executor, job: Job, threads: int, keep: Callable[[Outcome], None] | None, progress: _core.Progress
+    pool: Executor, job: Job, effort: Effort, keep: Callable[[Outcome], None] | None, progress: _core.Progress
 ) -> _Task:
     def kept() -> Outcome:
-        outcome = job.run(threads, progress)
+        if effort.processes is None:
+            outcome = job.run(effort.threads, progress)
+        else:
+            outcome = job.run_together(effort.processes, effort.threads, progress)
         if keep is not None:
             keep(outcome)
         return outcome

@@ -20,6 +20,8 @@ pub struct Histogram {
     max: u64,
 }
 
+units::record!(Histogram { counts, count, sum, min, max });
+
 /// Bucket that has values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {

@@ -1,5 +1,6 @@
 //! Merges the records of all executors, in an order that does not depend on the assignment of ranks to partitions.
 
+use engine::Exchange;
 use host::{Executor, Kind, OpId, Purpose, TracedOp};
 
 use super::Activity;
@@ -29,6 +30,22 @@ impl Gathered {
         }
         self.activity.work.extend_from_slice(&trace.work);
         self.activity.flights.extend_from_slice(&trace.flights);
+    }
+
+    /// Returns the records of all processes, at process 0. Each rank has records in one process.
+    pub fn of_processes(self, exchange: &dyn Exchange) -> Self {
+        if exchange.is_alone() {
+            return self;
+        }
+        let Self { ops, activity, is_cut } = self;
+        let mut all = Self::new(ops.len(), activity.start);
+        for (ops, work, flights, is_cut) in exchange.collect(vec![(ops, activity.work, activity.flights, is_cut)]) {
+            all.ops.iter_mut().zip(ops).filter(|(_, own)| !own.is_empty()).for_each(|(ops, own)| *ops = own);
+            all.activity.work.extend(work);
+            all.activity.flights.extend(flights);
+            all.is_cut |= is_cut;
+        }
+        all
     }
 
     /// Returns the activity of all ranks. None if an operation has not ended, or if there are more than `most`

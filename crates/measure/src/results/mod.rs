@@ -13,6 +13,7 @@ mod latencies;
 mod messages;
 mod open;
 mod point;
+mod processes;
 mod ranks;
 mod series;
 mod time;
@@ -25,6 +26,7 @@ pub use latencies::Latencies;
 pub use messages::{Distribution, MessageFigures, MessageResult, MessageSize};
 pub use open::OpenResult;
 pub use point::{JobResult, KindResult, PointResult};
+pub use processes::ProcessesResult;
 pub use ranks::{
     BenchmarkResult, GroupsResult, MeasureResult, MeasuredTimes, PairResult, ProgramResult, RelaysResult, RowResult,
     TableResult,

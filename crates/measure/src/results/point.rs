@@ -7,6 +7,7 @@ use super::channels::{self, ChannelUtilization, ClassUtilization};
 use super::closed::ClosedResult;
 use super::messages::MessageResult;
 use super::open::OpenResult;
+use super::processes::ProcessesResult;
 use super::series::SeriesResult;
 use super::warning::Warning;
 use network::Network;
@@ -47,6 +48,9 @@ pub struct PointResult {
     pub sim_time_ns: f64,
     /// Wall-clock time of the simulation without set-up, in seconds.
     pub wall_s: f64,
+    /// Times of a run in several processes. Omitted for a run in one process.
+    #[serde(flatten)]
+    pub processes: Option<ProcessesResult>,
     /// Channel utilization by class, from the begin of the measured interval. For several jobs: over the time in which
     /// any of them is counted.
     pub class_utilization: Vec<ClassUtilization>,

@@ -230,6 +230,8 @@ pub struct Interval {
     pub end: u64,
 }
 
+units::record!(Interval { key, start, end });
+
 /// Quantity that a program measures: the name of its intervals and a lower bound of their length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {

@@ -10,6 +10,7 @@ use routing::RoutingSpec;
 use sim::{PointResult, System};
 
 use crate::common::{ROUTERS, as_text, build, digest, digest_of, idle_ns, mean_distance, run_divided};
+use crate::processes::run_in_processes;
 
 /// Topologies of 16 to 32 nodes: every kind.
 const TOPOLOGIES: &[(&str, &str)] = &[
@@ -501,6 +502,17 @@ fn any_number_of_threads_gives_the_same_bytes() {
 fn every_division_of_every_case_gives_the_same_bytes() {
     // Would catch what is above, where it takes a division of one case that it has not there.
     GOLDEN.par_iter().for_each(|golden| DIVISIONS.into_iter().for_each(|division| golden.check_division(division)));
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn every_case_gives_the_same_bytes_in_several_processes() {
+    // Would catch what `processes` has no case for: a router, a routing or a topology whose state crosses processes.
+    GOLDEN.par_iter().enumerate().for_each(|(index, golden)| {
+        let (processes, threads) = [(2, 1), (3, 2), (4, 1)][index % 3];
+        let found = run_in_processes(&golden.system, processes, (threads, Grain::Fine));
+        assert_eq!(as_text(&found), as_text(&golden.found), "{} in {processes} processes", golden.name);
+    });
 }
 
 #[test]

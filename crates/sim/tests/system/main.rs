@@ -50,6 +50,7 @@ mod operations;
 mod paced_planes;
 mod pacer;
 mod planes;
+mod processes;
 mod product;
 mod program;
 mod protocols;

@@ -146,15 +146,21 @@ impl<'a> Control<'a> {
         self.now.saturating_add(2 * self.network.longest_path())
     }
 
+    /// Ends the run if it is cancelled in any process.
+    fn refuse_cancelled(&self) -> Result<(), RunError> {
+        match self.machine.exchange().largest(self.progress.is_cancelled().into()) {
+            0 => Ok(()),
+            _ => Err(RunError::Cancelled),
+        }
+    }
+
     fn refuse_error(&self, runner: &Runner) -> Result<(), RunError> {
         runner.run.error(self.machine).map_or(Ok(()), Err)
     }
 
     /// Advances to `until`, and counts. Batches begin at `origin`.
     fn move_to(&mut self, until: u64, origin: u64) -> Result<(), RunError> {
-        if self.progress.is_cancelled() {
-            return Err(RunError::Cancelled);
-        }
+        self.refuse_cancelled()?;
         for counts in &mut self.counts {
             counts.batches.clear();
             counts.sum = Batch::default();
@@ -234,9 +240,7 @@ impl<'a> Control<'a> {
             if stuck.is_empty() {
                 return Ok(());
             }
-            if self.progress.is_cancelled() {
-                return Err(RunError::Cancelled);
-            }
+            self.refuse_cancelled()?;
             self.advance(self.now + self.batch)?;
             let waiting = self.machine.waiting();
             stuck.retain(|packet| waiting.contains(packet));

@@ -7,7 +7,9 @@ mod search;
 
 use std::sync::Arc;
 
+use engine::Exchange;
 use fabric::{Grain, PartitionMap};
+use units::KeyError;
 
 use crate::clock::Stopwatch;
 use crate::job::Job;
@@ -15,9 +17,9 @@ use crate::progress::Phase;
 use crate::system::System;
 use crate::workloads::RunTotals;
 use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
-use ::network::{Feature, Machine, MachineJob, MachineRun, Part, Sample};
+use ::network::{Feature, Machine, MachineJob, MachineRun, Part, Sample, WindowTimes};
 use control::{Control, Runner, report_done};
-use measure::PointResult;
+use measure::{PointResult, ProcessesResult};
 use outcome::{RunError, RunOptions};
 
 pub use search::saturation;
@@ -35,6 +37,7 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 
 /// Runs a system that is known not to deadlock.
 pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+    refuse_processes(system, options)?;
     let network = &system.network;
     let batch = system.batch();
     if system.jobs.len() > 1 {
@@ -43,7 +46,7 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
     let mut runners: Vec<Runner> = (0..system.jobs.len()).map(|job| runner(system, job, batch)).collect();
     let numbers = system.numbers();
     let mut packet_hops = vec![0; runners.len()];
-    let (mut seconds, mut before, mut samples) = (0.0, 0, Vec::new());
+    let (mut seconds, mut before, mut samples, mut windows) = (0.0, 0, Vec::new(), WindowTimes::default());
     let end = loop {
         let mut machine = build(system, options, &runners);
         if let Some((period, packets)) = system.spec.measure.series.zip(machine.packets_mut()) {
@@ -57,6 +60,7 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
             packet_hops[numbers.job(number)] += own;
         }
         seconds += watch.seconds();
+        machine.window_times().iter().for_each(|own| windows.add(own));
         before += end;
         if runners.len() > 1 {
             samples = machine.samples(end);
@@ -76,8 +80,46 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
         point.forget_channels();
     }
     point.model = network.has(Feature::Flows).then(|| system.model.name());
+    point.processes = processes(&*options.exchange, &windows);
     report_done(&options.progress);
     Ok(point)
+}
+
+/// Returns the mean times of a window over all processes. None for a run in one process.
+fn processes(exchange: &dyn Exchange, own: &WindowTimes) -> Option<ProcessesResult> {
+    let WindowTimes { windows, work, pack, exchange: exchanging, wait } = *own;
+    let mut sums = [work, pack, exchanging, wait].map(|seconds| (seconds * 1e9) as u64);
+    exchange.sum(&mut sums);
+    let count = (windows.max(1) * exchange.size() as u64) as f64;
+    let [work, pack, exchanging, wait] = sums.map(|ns| ns as f64 / count);
+    (!exchange.is_alone()).then(|| ProcessesResult {
+        processes: exchange.size() as u32,
+        windows,
+        window_work_ns: work,
+        window_pack_ns: pack,
+        window_exchange_ns: exchanging,
+        window_wait_ns: wait,
+    })
+}
+
+/// Refuses what one process alone can simulate, if there are several.
+fn refuse_processes(system: &System, options: &RunOptions) -> Result<(), KeyError> {
+    if options.exchange.is_alone() {
+        return Ok(());
+    }
+    let one = "start it in one process";
+    if !system.model.has(Feature::Processes) {
+        let message =
+            format!("the {} model runs in one process, not in {}: {one}", system.model.name(), options.exchange.size());
+        return Err(KeyError::new("simulation.model", message));
+    }
+    if system.jobs.iter().any(is_called_back) {
+        return Err(KeyError::new(
+            "workload.program",
+            format!("a program that is called back runs in one process: {one}"),
+        ));
+    }
+    Ok(())
 }
 
 /// Returns the result of several jobs. Each is compared with a run alone if the experiment asks for this.
@@ -130,6 +172,7 @@ fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn M
         &MachineRun {
             router: &system.spec.router,
             threads: threads(system, options),
+            exchange: &options.exchange,
             grain: options.grain,
             numbers: &numbers,
             jobs: &jobs,
@@ -174,11 +217,15 @@ fn paced_specs(system: &System, numbers: &JobNumbers, division: &Division) -> Ve
     system.jobs.iter().enumerate().map(spec).collect()
 }
 
+/// Whether the program of a job is called back.
+fn is_called_back(job: &Job) -> bool {
+    job.workload.programs().is_some_and(|programs| programs.is_called_back())
+}
+
 /// Returns the number of threads of a run. One if a program is called back, so that its code runs on one thread in a
 /// fixed order.
 fn threads(system: &System, options: &RunOptions) -> usize {
-    let called_back = |job: &Job| job.workload.programs().is_some_and(|programs| programs.is_called_back());
-    if system.jobs.iter().any(called_back) { 1 } else { options.threads }
+    if system.jobs.iter().any(is_called_back) { 1 } else { options.threads }
 }
 
 /// Returns the division of a system into partitions and threads.

@@ -1,5 +1,8 @@
 //! Options of a run, and the reasons why it may end without a result.
 
+use std::sync::Arc;
+
+use engine::{Alone, Exchange};
 use fabric::Grain;
 use units::{KeyError, Time, counted};
 
@@ -41,18 +44,37 @@ pub enum RunError {
     /// A rank cannot continue.
     #[error(transparent)]
     Rank(#[from] host::HostError),
+    /// A rank of another process cannot continue.
+    #[error("{0}")]
+    Elsewhere(String),
+    /// The run has failed in another process.
+    #[error("process {rank}: {message}")]
+    Process {
+        /// Rank of the process.
+        rank: usize,
+        /// Message of its error.
+        message: String,
+    },
     /// The user has cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,
 }
 
 /// Options of a run that do not affect its result.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Number of threads, at least 1.
+    /// Number of threads of each process, at least 1.
     pub threads: usize,
     /// Number of partitions of a thread.
     pub grain: Grain,
     /// Progress of the run, and its cancellation.
     pub progress: Progress,
+    /// Exchange between the processes of the run.
+    pub exchange: Arc<dyn Exchange>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self { threads: 0, grain: Grain::default(), progress: Progress::default(), exchange: Arc::new(Alone) }
+    }
 }

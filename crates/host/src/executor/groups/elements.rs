@@ -30,6 +30,8 @@ pub struct CheckedElements {
     pub digest: u64,
 }
 
+units::record!(CheckedElements { checked, digest });
+
 impl CheckedElements {
     /// Adds the elements of another executor.
     pub fn add(&mut self, other: Self) {

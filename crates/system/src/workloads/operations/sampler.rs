@@ -12,7 +12,7 @@ use super::counters::{Ended, OperationCounters};
 use super::described::GroupOperations;
 use super::program::{Clock, TimedGroup, TimedGroups, Timing};
 use crate::run::outcome::RunError;
-use crate::workloads::ranks::{HostCounts, Ranks, arithmetic, of_groups, traffic_of};
+use crate::workloads::ranks::{HostCounts, Ranks, arithmetic, first_error, of_groups, traffic_of};
 use crate::workloads::sources::least_accepted;
 use crate::workloads::steady::{IntervalEnd, Sampler, SteadyRun};
 use crate::workloads::{RunContext, RunTotals};
@@ -156,12 +156,17 @@ impl Sampler for OperationsSampler {
     }
 
     fn collect(&mut self, machine: &mut dyn Machine) {
-        let (counters, ended, set, job) = (&mut self.counters, &mut self.ended, &self.program.set, self.context.job);
+        let (mut all, job) = (Vec::new(), self.context.job);
         machine.change_traffic(&mut |traffic, _| {
             if let Some(JobTraffic::Scheduled(ranks)) = traffic.of_job_mut(job) {
-                ranks.executor_mut().take_intervals(&mut |rank, own| counters.add(set, (rank, own), ended));
+                ranks.executor_mut().take_intervals(&mut |rank, own| {
+                    all.extend((!own.is_empty()).then(|| (rank, own.to_vec())));
+                });
             }
         });
+        for (rank, own) in machine.exchange().share(all) {
+            self.counters.add(&self.program.set, (rank, &own), &mut self.ended);
+        }
     }
 
     fn take(&mut self, _ended: &[Batch], counts: &mut Vec<Ended>) {
@@ -185,12 +190,13 @@ impl Sampler for OperationsSampler {
     fn error(&self, machine: &dyn Machine) -> Option<RunError> {
         let mut errors: Vec<HostError> = Vec::new();
         self.each_executor(machine, &mut |executor| errors.extend(executor.error().cloned()));
-        errors.into_iter().min_by_key(HostError::rank).map(RunError::from)
+        first_error(errors, machine.exchange())
     }
 
     fn leave(&mut self, machine: &dyn Machine) {
         let mut counts = HostCounts::default();
-        self.each_executor(machine, &mut |executor| counts.add(executor));
+        self.each_executor(machine, &mut |executor| counts.add(&HostCounts::of(executor)));
+        counts = counts.of_processes(machine.exchange());
         counts.longest_wait = self.context.network.picoseconds(machine.longest_wait());
         self.counts = counts;
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use apps::benchmarks::TableBenchmark;
+use engine::Exchange;
 use host::{BusyTimes, CheckedElements, ConnectionCounts, Executor, RelayCounts, Searches};
 use mpi::communicator::{Interconnect, OffloadScope};
 use mpi::program::{Interval, Measure};
@@ -110,6 +111,23 @@ pub(crate) struct HostCounts {
     elements: CheckedElements,
 }
 
+units::record!(HostCounts {
+    searches,
+    unexpected_bytes,
+    copied_bytes,
+    credit_waits,
+    relays,
+    connections,
+    connection_bytes,
+    registrations,
+    busy,
+    unmatched,
+    group_waits,
+    unverified,
+    longest_wait,
+    elements,
+});
+
 impl HostCounts {
     /// Returns a warning of messages without a receive, after a run in which all operations have ended. Programs with
     /// wildcards may leave such messages.
@@ -122,21 +140,49 @@ impl HostCounts {
         Some(Warning { kind: "unreceived", key: "workload.program", message })
     }
 
-    /// Adds the counts of an executor.
-    pub fn add(&mut self, executor: &Executor) {
-        self.searches.iter_mut().zip(executor.searches()).for_each(|(all, own)| all.add(&own));
-        self.unexpected_bytes = self.unexpected_bytes.max(executor.most_unexpected_bytes());
-        self.copied_bytes = self.copied_bytes.saturating_add(executor.copied_bytes());
-        self.credit_waits += executor.credit_waits();
-        self.relays.add(&executor.relay_counts());
-        self.unmatched += executor.unmatched();
-        self.connections.add(&executor.connections());
-        let (made, spared) = executor.registrations();
+    /// Returns the counts of an executor.
+    pub fn of(executor: &Executor) -> Self {
+        let mut busy = BusyTimes::default();
+        executor.busy().for_each(|(_, own)| busy.add(own));
+        Self {
+            searches: executor.searches(),
+            unexpected_bytes: executor.most_unexpected_bytes(),
+            copied_bytes: executor.copied_bytes(),
+            credit_waits: executor.credit_waits(),
+            relays: executor.relay_counts(),
+            connections: executor.connections(),
+            registrations: executor.registrations(),
+            busy,
+            unmatched: executor.unmatched(),
+            group_waits: executor.group_waits(),
+            unverified: !executor.verified(),
+            elements: executor.checked_elements(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds the counts of other executors.
+    pub fn add(&mut self, other: &Self) {
+        self.searches.iter_mut().zip(other.searches).for_each(|(all, own)| all.add(&own));
+        self.unexpected_bytes = self.unexpected_bytes.max(other.unexpected_bytes);
+        self.copied_bytes = self.copied_bytes.saturating_add(other.copied_bytes);
+        self.credit_waits += other.credit_waits;
+        self.relays.add(&other.relays);
+        self.unmatched += other.unmatched;
+        self.connections.add(&other.connections);
+        let (made, spared) = other.registrations;
         self.registrations = (self.registrations.0 + made, self.registrations.1 + spared);
-        executor.busy().for_each(|(_, own)| self.busy.add(own));
-        self.group_waits += executor.group_waits();
-        self.unverified |= !executor.verified();
-        self.elements.add(executor.checked_elements());
+        self.busy.add(other.busy);
+        self.group_waits += other.group_waits;
+        self.unverified |= other.unverified;
+        self.elements.add(other.elements);
+    }
+
+    /// Returns the sum of the counts of all processes, at process 0.
+    pub fn of_processes(self, exchange: &dyn Exchange) -> Self {
+        let mut all = Self::default();
+        exchange.collect(vec![self]).iter().for_each(|own| all.add(own));
+        all
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) use described::Ranks;
 pub(crate) use measured::{BenchmarkPairs, HostCounts, LimitedGroups, Measured, Steps, of_groups};
 pub use operations::OperationVolumes;
 pub(crate) use processors::NodeProcessors;
-pub(crate) use run_state::{arithmetic, traffic_of};
+pub(crate) use run_state::{arithmetic, first_error, traffic_of};
 use volumes::most_sent;
 pub(crate) use volumes::{Unlisted, volumes};
 

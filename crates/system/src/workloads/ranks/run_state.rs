@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::Exchange;
 use fabric::Batch;
 use host::{Completed, Executor, Groups, HostError, LocalRanks, MOST_TRACED, Progress, Released};
 use mpi::collectives::{Fastest, FastestNetwork, FastestWithin};
@@ -105,8 +106,10 @@ impl RanksRun {
             progress.add(&executor.progress());
             next = next.zip(executor.idle_until()).map(|(next, own)| next.min(own));
         });
+        let progress = progress_of_processes(&progress, machine.exchange());
+        let next = earliest(next.unwrap_or(0), machine.exchange());
         let is_idle = progress.packets == 0 && progress.combining == 0;
-        self.idle_until = next.filter(|_| is_idle).map_or(0, |next| next / self.context.network.plan.tick().0);
+        self.idle_until = if is_idle { next / self.context.network.plan.tick().0 } else { 0 };
         let Batch { entered, copies, packets, ended, .. } = self.counted.counts;
         let is_held = progress.waits_for_members() && progress.combining > 0 && entered + copies == packets + ended;
         self.held_since = self.held_since.filter(|_| progress == self.progress).or(Some(now)).filter(|_| is_held);
@@ -131,6 +134,8 @@ impl RanksRun {
             completed.extend_from_slice(noted.1);
         });
         let Some(messages) = &mut self.counted.messages else { return };
+        let (mut released, mut completed) =
+            (machine.exchange().collect(released), machine.exchange().collect(completed));
         released.sort_unstable();
         completed.sort_unstable();
         let node = |rank: u32| self.ranks.placement.node(TaskId(rank));
@@ -153,9 +158,12 @@ impl RanksRun {
         }
         let mut gathered = Gathered::new(self.node_of.len(), self.start());
         self.each_executor(machine, &mut |executor| gathered.add(executor));
-        let Some(activity) = gathered.finish(MOST_TRACED) else { return };
-        let wires =
-            Wires::new(network, &self.node_of, *job, machine.packets().and_then(|packets| packets.transmissions()));
+        let exchange = machine.exchange();
+        let gathered = gathered.of_processes(exchange);
+        // The log of all processes too is at process 0, which alone explains.
+        let transmissions = machine.packets().and_then(|packets| packets.transmissions());
+        let Some(activity) = gathered.finish(MOST_TRACED).filter(|_| exchange.rank() == 0) else { return };
+        let wires = Wires::new(network, &self.node_of, *job, transmissions);
         self.explained = Some(explain(&activity, &wires, &network.topology.class_names()));
     }
 
@@ -189,10 +197,16 @@ impl RanksRun {
             since = since.max(executor.last_end());
         });
         waits.sort_unstable();
-        let named = waits.iter().take(MOST_NAMED).map(|(rank, wait)| format!("rank {rank} waits for {wait}"));
+        let exchange = machine.exchange();
+        let (count, since) = (exchange.total(waits.len() as u64), exchange.largest(since));
+        // Each rank is of one process, so that the waits of a rank keep their order.
+        let first = waits.iter().take(MOST_NAMED).map(|(rank, wait)| (*rank, wait.to_string()));
+        let mut first = exchange.share(first.collect());
+        first.sort_by_key(|&(rank, _)| rank);
+        let named = first.iter().take(MOST_NAMED).map(|(rank, wait)| format!("rank {rank} waits for {wait}"));
         let mut named: Vec<String> = named.collect();
-        if waits.len() > MOST_NAMED {
-            named.push(format!("and {} more wait", waits.len() - MOST_NAMED));
+        if count > MOST_NAMED as u64 {
+            named.push(format!("and {} more wait", count - MOST_NAMED as u64));
         }
         RunError::Standstill { since: Time(since), waits: named.join("; ") }
     }
@@ -309,6 +323,43 @@ fn expected(ranks: &Ranks, network: &Network) -> (u64, u64) {
     (programs.operations(), packets)
 }
 
+/// Returns the progress of the ranks of all processes.
+fn progress_of_processes(own: &Progress, exchange: &dyn Exchange) -> Progress {
+    let Progress { open, ended, local, packets, combining, is_busy } = *own;
+    let mut sums = [open, ended, local, packets as u64, combining as u64, is_busy.into()];
+    exchange.sum(&mut sums);
+    let [open, ended, local, packets, combining, busy] = sums;
+    Progress { open, ended, local, packets: packets as i64, combining: combining as i64, is_busy: busy > 0 }
+}
+
+/// Returns the least of a number over all processes.
+fn earliest(own: u64, exchange: &dyn Exchange) -> u64 {
+    let mut values = [own];
+    exchange.min(&mut values);
+    values[0]
+}
+
+/// Fills in the ends of ranks of other processes.
+fn share_ends(ends: &mut [Option<u64>], exchange: &dyn Exchange) {
+    // 0 stands for a rank that has not ended, or is of another process.
+    let mut shared: Vec<u64> = ends.iter().map(|end| end.map_or(0, |end| end + 1)).collect();
+    exchange.max(&mut shared);
+    ends.iter_mut().zip(shared).for_each(|(end, shared)| *end = shared.checked_sub(1));
+}
+
+/// Returns the error of the lowest rank that has one, in any process.
+pub(crate) fn first_error(errors: Vec<HostError>, exchange: &dyn Exchange) -> Option<RunError> {
+    let own = errors.into_iter().min_by_key(HostError::rank);
+    let rank = own.as_ref().map_or(u64::MAX, |error| error.rank().into());
+    let lowest = earliest(rank, exchange);
+    if lowest == u64::MAX {
+        return None;
+    }
+    let own = own.filter(|_| rank == lowest);
+    let messages = exchange.share(own.iter().map(ToString::to_string).collect());
+    own.map(RunError::from).or_else(|| messages.into_iter().next().map(RunError::Elsewhere))
+}
+
 impl WorkloadRun for RanksRun {
     fn traffic(&self, part: Part<'_>) -> JobTraffic {
         traffic_of(&self.ranks, &self.context, (&self.node_of, &self.groups), part)
@@ -349,10 +400,7 @@ impl WorkloadRun for RanksRun {
     fn error(&self, machine: &dyn Machine) -> Option<RunError> {
         let mut errors: Vec<HostError> = Vec::new();
         self.each_executor(machine, &mut |executor| errors.extend(executor.error().cloned()));
-        match errors.into_iter().min_by_key(HostError::rank) {
-            Some(error) => Some(error.into()),
-            None => self.stands_still().then(|| self.standstill(machine)),
-        }
+        first_error(errors, machine.exchange()).or_else(|| self.stands_still().then(|| self.standstill(machine)))
     }
 
     fn leave(&mut self, machine: &mut dyn Machine, now: u64) {
@@ -360,10 +408,14 @@ impl WorkloadRun for RanksRun {
         let mut measured: Vec<(u32, Vec<Interval>)> = Vec::new();
         self.each_executor(machine, &mut |executor| {
             executor.ends().for_each(|(rank, end)| ended.ranks[rank as usize] = end);
-            ended.counts.add(executor);
+            ended.counts.add(&HostCounts::of(executor));
             let own = executor.intervals().filter(|(_, intervals)| !intervals.is_empty());
             measured.extend(own.map(|(rank, intervals)| (rank, intervals.to_vec())));
         });
+        let exchange = machine.exchange();
+        share_ends(&mut ended.ranks, exchange);
+        ended.counts = ended.counts.of_processes(exchange);
+        let mut measured = exchange.collect(measured);
         ended.counts.longest_wait = self.context.network.picoseconds(machine.longest_wait());
         ended.counts.connection_bytes = self.ranks.nic.connection_bytes();
         measured.sort_unstable_by_key(|&(rank, _)| rank);
