@@ -12,7 +12,7 @@ pub use results::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
     ClassUtilization, ClosedResult, CollectiveResult, CriticalPathResult, Distribution, Explained, GroupsResult,
     JobResult, KindResult, Latencies, MappingFigures, MeasureResult, MeasuredTimes, MessageFigures, MessageResult,
-    MessageSize, OpenResult, PairResult, PathClass, PhaseResult, PointResult, ProgramResult, QueueSeries, RelaysResult,
+    MessageSize, OpenResult, PairResult, PathClass, PhaseResult, PointResult, ProgramResult, QueueSeries, RelaysResult, ReuseResult,
     RowResult, SeriesResult, StepsResult, TableResult, TimelineMessages, TimelinePath, TimelineResult, Warning,
     channels, result_schema,
 };

@@ -5,6 +5,7 @@ use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Transmissio
 use topology::ChannelSource;
 use units::Time;
 
+use crate::reuse::ReuseCounts;
 use crate::samples::Sample;
 use crate::traffic::NodeTraffic;
 
@@ -34,6 +35,14 @@ pub trait Machine {
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic));
     /// Changes the traffic of every partition at the present time, and carries out the actions that it then requests.
     fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions));
+    /// Returns what the machine has reused. None if it does not reuse what it has simulated.
+    fn reuse(&self) -> Option<ReuseCounts> {
+        None
+    }
+    /// Returns the reason why the run has to be repeated without reuse. `ended`: whether the run has ended.
+    fn gave_up(&self, _ended: bool) -> Option<String> {
+        None
+    }
     /// Returns the part of the machine that carries packets. None if the model has no `Feature::Packets`.
     fn packets(&self) -> Option<&dyn PacketMachine> {
         None

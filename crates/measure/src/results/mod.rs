@@ -14,6 +14,7 @@ mod messages;
 mod open;
 mod point;
 mod ranks;
+mod reuse;
 mod series;
 mod time;
 mod warning;
@@ -29,6 +30,7 @@ pub use ranks::{
     BenchmarkResult, GroupsResult, MeasureResult, MeasuredTimes, PairResult, ProgramResult, RelaysResult, RowResult,
     TableResult,
 };
+pub use reuse::ReuseResult;
 pub use series::{QueueSeries, SeriesResult};
 pub use time::{
     BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, Explained, PathClass, TimelineMessages,

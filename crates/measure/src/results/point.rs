@@ -7,6 +7,7 @@ use super::channels::{self, ChannelUtilization, ClassUtilization};
 use super::closed::ClosedResult;
 use super::messages::MessageResult;
 use super::open::OpenResult;
+use super::reuse::ReuseResult;
 use super::series::SeriesResult;
 use super::warning::Warning;
 use network::Network;
@@ -60,6 +61,9 @@ pub struct PointResult {
     /// Latencies and slowdowns of messages. Requires `measure.messages`. With several jobs, each job has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<MessageResult>,
+    /// What was saved by `simulation.reuse`. Omitted without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<ReuseResult>,
     /// Time series. Requires `measure.series`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesResult>,

@@ -12,10 +12,11 @@ use fabric::{Grain, PartitionMap};
 use crate::clock::Stopwatch;
 use crate::job::Job;
 use crate::progress::Phase;
+use crate::reuse;
 use crate::system::System;
 use crate::workloads::RunTotals;
 use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
-use ::network::{Feature, Machine, MachineJob, MachineRun, Part, Sample};
+use ::network::{Feature, Machine, MachineJob, MachineRun, Part, ReuseCounts, Sample};
 use control::{Control, Runner, report_done};
 use measure::PointResult;
 use outcome::{RunError, RunOptions};
@@ -33,8 +34,18 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
     simulate(system, options)
 }
 
-/// Runs a system that is known not to deadlock.
+/// Runs a system that is known not to deadlock. A run that cannot go on with `simulation.reuse` is repeated without it.
 pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+    match simulate_once(system, options) {
+        Err(RunError::GaveUp(reason)) => {
+            let point = simulate_once(&system.without_reuse(), options)?;
+            Ok(PointResult { reuse: Some(reuse::result(&ReuseCounts::default(), Some(reason))), ..point })
+        }
+        ended => ended,
+    }
+}
+
+fn simulate_once(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     let network = &system.network;
     let batch = system.batch();
     if system.jobs.len() > 1 {
@@ -44,6 +55,7 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
     let numbers = system.numbers();
     let mut packet_hops = vec![0; runners.len()];
     let (mut seconds, mut before, mut samples) = (0.0, 0, Vec::new());
+    let mut reused: Option<ReuseCounts> = None;
     let end = loop {
         let mut machine = build(system, options, &runners);
         if let Some((period, packets)) = system.spec.measure.series.zip(machine.packets_mut()) {
@@ -57,6 +69,9 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
             packet_hops[numbers.job(number)] += own;
         }
         seconds += watch.seconds();
+        if let Some(own) = machine.reuse() {
+            reused.get_or_insert_default().add(&own);
+        }
         before += end;
         if runners.len() > 1 {
             samples = machine.samples(end);
@@ -75,6 +90,7 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
     if !network.has(Feature::Routes) {
         point.forget_channels();
     }
+    point.reuse = reused.map(|counts| reuse::result(&counts, None));
     point.model = network.has(Feature::Flows).then(|| system.model.name());
     report_done(&options.progress);
     Ok(point)

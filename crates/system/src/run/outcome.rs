@@ -41,6 +41,9 @@ pub enum RunError {
     /// A rank cannot continue.
     #[error(transparent)]
     Rank(#[from] host::HostError),
+    /// The run is repeated without `simulation.reuse`. `run` and `simulate` do so themselves.
+    #[error("the run cannot go on with `simulation.reuse`: {0}")]
+    GaveUp(String),
     /// The user has cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,

@@ -1,0 +1,56 @@
+//! Reuse of episodes: the bytes of a run without it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
+
+mod random;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use measure::ReuseResult;
+use sim::{Experiment, PointResult, RunOptions, System, run};
+
+/// File in the temporary folder, which goes when this does.
+struct Held(PathBuf);
+
+impl Held {
+    fn new(text: &str) -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("cutthrough-reuse-{}-{number}.goal", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // What is left behind in the temporary folder harms nobody.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Returns the system of an experiment, or its error.
+fn build(text: &str) -> Result<System, String> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let experiment = Experiment::load(text, "test.toml", here, &[]).map_err(|error| error.to_string())?;
+    System::build(&experiment.points()[0].spec, here).map_err(|error| format!("{}: {error}", error.key))
+}
+
+/// Returns the results of an experiment with reuse and without, and what was reused.
+fn both(text: &str) -> Result<(PointResult, PointResult, ReuseResult), String> {
+    let run = |text: &str| {
+        let mut point =
+            run(&build(text)?, &RunOptions { threads: 1, ..RunOptions::default() }).map_err(|e| e.to_string())?;
+        point.wall_s = 0.0;
+        Ok::<_, String>(point)
+    };
+    let mut with = run(&format!("{text}\nsimulation = {{ reuse = true }}"))?;
+    let reuse = with.reuse.take().ok_or("nothing says what was reused")?;
+    Ok((with, run(text)?, reuse))
+}
+
+/// Returns a result as text that differs if a bit of it does.
+fn as_text(found: &PointResult) -> String {
+    serde_json::to_string(found).unwrap()
+}
