@@ -27,6 +27,9 @@ use super::records::{Moment, Record, Records};
 /// Packet-hops that are simulated before it is judged whether reuse pays.
 const TRIAL: u64 = 16 << 20;
 
+/// Number of episodes that are dropped together at most.
+const MOST_GATHERED: usize = 64;
+
 /// Largest memory of records, in bytes.
 const MOST_BYTES: usize = 1 << 30;
 
@@ -82,8 +85,6 @@ struct Episode {
     version: u64,
     /// Time after which nothing of it is left.
     over: u64,
-    /// Spans that have not been dropped.
-    spans: u32,
     /// Whether it has to be looked up.
     is_unsettled: bool,
 }
@@ -132,6 +133,7 @@ pub(super) struct Episodes {
     pub gave_up: Option<String>,
     // Kept to avoid allocation.
     meets: Vec<u32>,
+    gathered: Vec<u32>,
     described: Vec<Described>,
     /// Pointer of each named channel at the begin of the described episode.
     pointers: Vec<u16>,
@@ -185,6 +187,7 @@ impl Episodes {
             counts: ReuseCounts::default(),
             gave_up: None,
             meets: Vec::new(),
+            gathered: Vec::new(),
             described: Vec::new(),
             pointers: Vec::new(),
         }
@@ -214,7 +217,11 @@ impl Episodes {
         self.counts.episodes += 1;
         let episode = Episode { messages: vec![message], start: at, record, ..Episode::default() };
         let episode = self.episodes.insert(episode);
-        self.episodes.items[episode as usize].channels.extend(self.paths.steps(path).iter().map(|step| step.channel));
+        for step in 0..self.paths.steps(path).len() {
+            let channel = self.paths.steps(path)[step].channel;
+            self.drop_over(channel);
+            self.episodes.items[episode as usize].channels.push(channel);
+        }
         self.place(episode);
     }
 
@@ -306,7 +313,7 @@ impl Episodes {
     fn place(&mut self, episode: u32) {
         let own = &mut self.episodes.items[episode as usize];
         let record = &self.records.all[own.record as usize];
-        (own.is_unsettled, own.over, own.spans) = (false, own.start + record.over, record.spans.len() as u32);
+        (own.is_unsettled, own.over) = (false, own.start + record.over);
         let (start, count) = (own.start, record.spans.len());
         self.meets.clear();
         for name in 0..count {
@@ -329,7 +336,6 @@ impl Episodes {
     /// Inserts a span of a channel, and notes the episodes that it meets. A span before one that reads the pointer meets
     /// it.
     fn insert(&mut self, channel: u32, own: Span) {
-        self.drop_over(channel, own.episode);
         let spans = &mut self.spans[channel as usize];
         let meets = |other: &&Span| own.start <= other.end && (other.start <= own.end || other.reads);
         self.meets.extend(spans.iter().filter(meets).map(|other| other.episode));
@@ -337,23 +343,48 @@ impl Episodes {
         spans.insert(place, own);
     }
 
-    /// Drops the first spans of a channel if nothing is left of their episodes.
-    fn drop_over(&mut self, channel: u32, by: u32) {
-        let now = self.now;
-        while let Some(first) = self.spans[channel as usize].first().copied() {
-            let own = &mut self.episodes.items[first.episode as usize];
-            if own.is_unsettled || own.over >= now || first.episode == by {
-                return;
-            }
-            self.spans[channel as usize].remove(0);
-            self.served[channel as usize] = first.served;
-            own.spans -= 1;
-            if own.spans == 0 {
+    /// Drops the episodes at the begin of a channel of which nothing is left. An episode is dropped in all its channels at
+    /// once, with the episodes before it there, so that the pointers before each kept episode are known.
+    fn drop_over(&mut self, channel: u32) {
+        while let Some(first) = self.spans[channel as usize].first()
+            && self.gather(first.episode)
+        {
+            for &episode in &self.gathered {
+                let mut own = std::mem::take(&mut self.episodes.items[episode as usize]);
+                for &channel in &own.channels {
+                    let spans = &mut self.spans[channel as usize];
+                    // The last of them leaves the pointer.
+                    let dropped = spans.iter().take_while(|span| self.gathered.contains(&span.episode)).count();
+                    if let Some(last) = spans.drain(..dropped).next_back() {
+                        self.served[channel as usize] = last.served;
+                    }
+                }
                 self.messages.free.append(&mut own.messages);
-                own.version = 0;
-                self.episodes.free.push(first.episode);
+                self.episodes.free.push(episode);
             }
         }
+    }
+
+    /// Gathers an episode and all those before it in its channels. Returns whether nothing is left of any of them.
+    fn gather(&mut self, episode: u32) -> bool {
+        self.gathered.clear();
+        self.gathered.push(episode);
+        let mut next = 0;
+        while let Some(&episode) = self.gathered.get(next) {
+            let own = &self.episodes.items[episode as usize];
+            if own.is_unsettled || own.over >= self.now || next == MOST_GATHERED {
+                return false;
+            }
+            for &channel in &own.channels {
+                for span in self.spans[channel as usize].iter().take_while(|span| span.episode != episode) {
+                    if !self.gathered.contains(&span.episode) {
+                        self.gathered.push(span.episode);
+                    }
+                }
+            }
+            next += 1;
+        }
+        true
     }
 
     /// Merges the episodes of `meets` into the one of them that has most messages, which is then to be looked up.
@@ -374,7 +405,6 @@ impl Episodes {
             let joint = &mut self.episodes.items[into as usize];
             joint.messages.append(&mut own.messages);
             joint.channels.append(&mut own.channels);
-            joint.spans += own.spans;
             self.episodes.free.push(other);
         }
         self.meets = all;
@@ -404,6 +434,9 @@ impl Episodes {
     /// Looks up an episode of several messages, or simulates it, and places it.
     fn look_up(&mut self, episode: u32) {
         self.describe(episode);
+        for name in 0..self.naming.channels().len() {
+            self.drop_over(self.naming.channels()[name].channel);
+        }
         self.meets.clear();
         let mut moved = false;
         for name in 0..self.naming.channels().len() {
