@@ -12,8 +12,8 @@ pub use results::{
     ApplicationResult, BenchmarkResult, BreakdownMean, BreakdownRanks, BreakdownResult, ChannelUtilization,
     ClassUtilization, ClosedResult, CollectiveResult, CriticalPathResult, Distribution, Explained, GroupsResult,
     JobResult, KindResult, Latencies, MappingFigures, MeasureResult, MeasuredTimes, MessageFigures, MessageResult,
-    MessageSize, OpenResult, PairResult, PathClass, PhaseResult, PointResult, ProgramResult, QueueSeries, RelaysResult, ReuseResult,
-    RowResult, SeriesResult, StepsResult, TableResult, TimelineMessages, TimelinePath, TimelineResult, Warning,
-    channels, result_schema,
+    MessageSize, OpenResult, PairResult, PathClass, PhaseResult, PointResult, ProgramResult, QueueSeries, RelaysResult,
+    ReuseResult, RowResult, SeriesResult, StepsResult, TableResult, TimelineMessages, TimelinePath, TimelineResult,
+    Warning, channels, result_schema,
 };
 pub use series::Series;

@@ -23,7 +23,7 @@ pub use model::{MachineJob, MachineRun, NetworkModel};
 pub use network::{Network, Packets};
 pub use packet::PacketModel;
 pub use part::Part;
-pub use reuse::{ReuseCounts, ReuseModel};
+pub use reuse::{KeyField, ReuseCounts, ReuseModel};
 pub use samples::{MOST_SAMPLES, Sample, Samples, SourceWaits};
 pub use timeline::Global;
 pub use ways::{NetworkWays, TransferRule};

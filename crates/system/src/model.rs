@@ -40,7 +40,7 @@ pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
         (TopologySpec::Flat(_), _) => Arc::new(DelayModel { has_routers: false }),
         (_, Some(Model::Delay)) => Arc::new(DelayModel { has_routers: true }),
         (_, Some(Model::Flow)) => Arc::new(FlowModel),
-        _ if spec.simulation.reuse => Arc::new(ReuseModel),
+        _ if spec.simulation.reuse => Arc::new(ReuseModel::default()),
         _ => Arc::new(PacketModel),
     }
 }

@@ -227,7 +227,8 @@ impl<R: Routers> Workbench for Bench<R> {
                 self.partition.routers_mut().set_last_served(own.channel as usize, last.into());
             }
         }
-        let total: u64 = messages.iter().map(|own| u64::from(own.bytes.div_ceil(self.partition.traffic().packet))).sum();
+        let total: u64 =
+            messages.iter().map(|own| u64::from(own.bytes.div_ceil(self.partition.traffic().packet))).sum();
         let before = self.context.counters.total_delivered;
         let sent: Vec<u64> =
             channels.iter().map(|own| self.partition.fabric().sent(own.channel as usize) + own.bytes).collect();

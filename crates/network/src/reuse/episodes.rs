@@ -20,7 +20,7 @@ use units::{NodeId, PlaneId};
 
 use super::ReuseCounts;
 use super::bench::{BenchChannel, BenchMessage, Outcome, Workbench, workbench};
-use super::naming::{Described, Named, Naming};
+use super::naming::{Described, KeyField, Named, Naming};
 use super::paths::{NONE, Paths};
 use super::records::{Moment, Record, Records};
 
@@ -163,7 +163,7 @@ impl<T> Slots<T> {
 
 impl Episodes {
     /// Creates the episodes of a network, of which there are none.
-    pub fn new(plan: &Arc<Plan>, router: &RouterSpec, wants_arrivals: bool) -> Self {
+    pub fn new(plan: &Arc<Plan>, router: &RouterSpec, (wants_arrivals, left_out): (bool, Option<KeyField>)) -> Self {
         let bench = workbench(plan, router);
         let facts = bench.facts();
         let channels = facts.len();
@@ -171,7 +171,7 @@ impl Episodes {
             paths: Paths::new(plan, facts),
             bench,
             records: Records::default(),
-            naming: Naming::new(channels),
+            naming: Naming::new(channels, left_out),
             messages: Slots { items: Vec::new(), free: Vec::new() },
             episodes: Slots { items: Vec::new(), free: Vec::new() },
             spans: vec![Vec::new(); channels],

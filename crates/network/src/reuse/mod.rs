@@ -25,12 +25,16 @@ use crate::part::Part;
 use crate::traffic::Division;
 use episodes::Episodes;
 use machine::ReuseMachine;
+pub use naming::KeyField;
 use run::ReuseRun;
 
 /// Network of routers that carry packets, which reuses what it has simulated. Requires one job of ranks or volumes, a
 /// deterministic routing, and routers whose only state while they are idle is a round-robin pointer for each output.
-#[derive(Clone, Copy, Debug)]
-pub struct ReuseModel;
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReuseModel {
+    /// Field that keys of episodes leave out, so that results are wrong: for tests that keys need it.
+    pub left_out: Option<KeyField>,
+}
 
 /// Counts of what a run has reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +87,7 @@ impl NetworkModel for ReuseModel {
         let nodes: Vec<u32> = (0..plan.topology().nodes()).collect();
         let division = Division::new(nodes.len() as u32, std::iter::once(&nodes[..]), 1);
         let traffic = (run.traffic)(Part { number: 0, nodes: &nodes, division: &division });
-        let episodes = Episodes::new(plan, run.router, traffic.wants_events());
+        let episodes = Episodes::new(plan, run.router, (traffic.wants_events(), self.left_out));
         let run = ReuseRun::new(plan, traffic, episodes);
         Box::new(ReuseMachine { run, counted_until: Cell::new(u64::MAX) })
     }

@@ -5,6 +5,23 @@
 
 use super::paths::{NONE, Paths};
 
+/// Field of the key of an episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyField {
+    /// Release time of each message.
+    Time,
+    /// Size of each message.
+    Bytes,
+    /// Names of the channels, which tell which of them messages share.
+    Channels,
+    /// Set of equal channels to which each channel belongs.
+    Set,
+    /// Virtual channel on which a message crosses each channel.
+    VirtualChannel,
+    /// Order in which the arbiter of each shared output would serve its inputs.
+    Order,
+}
+
 /// Message of an episode, as its key describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Described {
@@ -54,12 +71,19 @@ pub(super) struct Naming {
     all: Vec<Named>,
     used: usize,
     pub key: Vec<u64>,
+    /// Field that keys leave out, to test that they need it.
+    left_out: Option<KeyField>,
 }
 
 impl Naming {
     /// Creates names for channels with numbers below `channels`.
-    pub fn new(channels: usize) -> Self {
-        Self { name_of: vec![NONE; channels], all: Vec::new(), used: 0, key: Vec::new() }
+    pub fn new(channels: usize, left_out: Option<KeyField>) -> Self {
+        Self { name_of: vec![NONE; channels], all: Vec::new(), used: 0, key: Vec::new(), left_out }
+    }
+
+    /// Returns the value of a field in the key.
+    fn field(&self, field: KeyField, value: u64) -> u64 {
+        if self.left_out == Some(field) { 0 } else { value }
     }
 
     /// Returns the named channels.
@@ -76,11 +100,15 @@ impl Naming {
         self.key.clear();
         for (number, member) in (0..).zip(members) {
             let steps = paths.steps(member.path);
-            self.key.extend([member.at, u64::from(member.bytes), steps.len() as u64]);
+            let (at, bytes) = (self.field(KeyField::Time, member.at), self.field(KeyField::Bytes, member.bytes.into()));
+            self.key.extend([at, bytes, steps.len() as u64]);
             let mut from = (NONE, 0);
             for (place, step) in (0..).zip(steps) {
                 let name = self.name(step.channel);
-                self.key.push(u64::from(name) << 16 | u64::from(step.set) << 8 | u64::from(step.vc));
+                let own = self.field(KeyField::Channels, name.into()) << 16
+                    | self.field(KeyField::Set, step.set.into()) << 8
+                    | self.field(KeyField::VirtualChannel, step.vc.into());
+                self.key.push(own);
                 let named = &mut self.all[name as usize];
                 if named.start == u64::MAX {
                     named.first = (number, place);
@@ -101,10 +129,14 @@ impl Naming {
     /// Adds the order of the inputs of a contended output to the key: from the first after the candidate that was
     /// served last.
     pub fn add_order(&mut self, name: usize, last: u16) {
+        if self.left_out == Some(KeyField::Order) {
+            return;
+        }
         let inputs = &self.all[name].inputs;
         let first = inputs.partition_point(|input| input.candidate <= last);
         let in_turn = inputs[first..].iter().chain(&inputs[..first]);
-        self.key.extend(in_turn.map(|input| u64::from(input.from) << 8 | u64::from(input.vc)));
+        let vc = |vc: u8| if self.left_out == Some(KeyField::VirtualChannel) { 0 } else { vc };
+        self.key.extend(in_turn.map(|input| u64::from(input.from) << 8 | u64::from(vc(input.vc))));
     }
 
     /// Returns the name of a channel.

@@ -3,12 +3,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod random;
+mod workloads;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use measure::ReuseResult;
+use network::NetworkModel;
 use sim::{Experiment, PointResult, RunOptions, System, run};
+use system::BuildCache;
 
 /// File in the temporary folder, which goes when this does.
 struct Held(PathBuf);
@@ -30,24 +34,30 @@ impl Drop for Held {
     }
 }
 
-/// Returns the system of an experiment, or its error.
-fn build(text: &str) -> Result<System, String> {
+/// Returns the system of an experiment, on a network of a model other than that of its keys, or its error.
+fn build(text: &str, model: Option<Arc<dyn NetworkModel>>) -> Result<System, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let experiment = Experiment::load(text, "test.toml", here, &[]).map_err(|error| error.to_string())?;
-    System::build(&experiment.points()[0].spec, here).map_err(|error| format!("{}: {error}", error.key))
+    let spec = &experiment.points()[0].spec;
+    let built = match model {
+        Some(model) => System::build_with(&model, spec, here, &BuildCache::default()),
+        None => System::build(spec, here),
+    };
+    built.map_err(|error| format!("{}: {error}", error.key))
+}
+
+/// Returns the result of a system without its wall-clock time.
+fn result(system: &System) -> Result<PointResult, String> {
+    let mut point = run(system, &RunOptions { threads: 1, ..RunOptions::default() }).map_err(|e| e.to_string())?;
+    point.wall_s = 0.0;
+    Ok(point)
 }
 
 /// Returns the results of an experiment with reuse and without, and what was reused.
 fn both(text: &str) -> Result<(PointResult, PointResult, ReuseResult), String> {
-    let run = |text: &str| {
-        let mut point =
-            run(&build(text)?, &RunOptions { threads: 1, ..RunOptions::default() }).map_err(|e| e.to_string())?;
-        point.wall_s = 0.0;
-        Ok::<_, String>(point)
-    };
-    let mut with = run(&format!("{text}\nsimulation = {{ reuse = true }}"))?;
+    let mut with = result(&build(&format!("{text}\nsimulation = {{ reuse = true }}"), None)?)?;
     let reuse = with.reuse.take().ok_or("nothing says what was reused")?;
-    Ok((with, run(text)?, reuse))
+    Ok((with, result(&build(text, None)?)?, reuse))
 }
 
 /// Returns a result as text that differs if a bit of it does.
