@@ -322,6 +322,13 @@ pub struct SimulationSpec {
     /// Network model. Default: `"delay"` for `topology.kind = "flat"`, otherwise `"packet"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
+    /// Whether packets are simulated once and replayed where the same happens again, with the same results. Pays off if
+    /// messages repeat, as in collective operations and training steps. Requires the packet model, a workload that
+    /// finishes, a routing with one path between two nodes, interfaces without parts, and output-queued, input-queued or
+    /// input-output-queued routers that serve their inputs in turn.
+    #[schemars(extend("x-rules" = ["excludes measure.series: it needs every packet", "excludes measure.timeline: it needs every packet", "excludes several networks", "excludes node.receive_buffer"]))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub reuse: bool,
 }
 
 /// Network model.

@@ -8,6 +8,7 @@
 //! - `choice`: the choice of the output.
 //! - `links`: transmission, and the two ends of conservation, injection and delivery.
 //! - `credits`: credit counters, and the one function that frees space and returns credits.
+//! - `idle`: channels between two instants.
 //! - `wakes`: events that mark a port again.
 //! - `uses`: use of the channels by each job.
 //! - `reports`: deliveries that the traffic is notified of.
@@ -23,6 +24,7 @@ mod choice;
 mod copies;
 mod credits;
 mod groups;
+mod idle;
 mod links;
 pub(crate) mod marks;
 mod reports;
@@ -55,6 +57,7 @@ pub(crate) use credits::Leaving;
 use credits::{AheadChoices, CreditCounters};
 pub use credits::{Buffers, Space};
 use groups::GroupPackets;
+pub use idle::ChannelFacts;
 pub(crate) use links::{IdleLink, Outgoing, QUEUED, Sent};
 pub(crate) use reports::Reports;
 use reservations::Reservations;

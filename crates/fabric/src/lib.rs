@@ -43,7 +43,7 @@ pub use channel_use::ChannelUse;
 pub use context::{Mail, WorkerContext};
 pub use counters::{Batch, Counters, FLOW_BITS, JobCounters, MAX_JOBS};
 pub use defaults::{packet_size, router_delay};
-pub use fabric::{Fabric, QueueDepths};
+pub use fabric::{ChannelFacts, Fabric, QueueDepths};
 pub use footprint::NetworkSize;
 pub use groups::{CombineOrder, CombineSpec, Elements, GroupsSpec, MulticastTurn};
 pub use invariants::Ledger;

@@ -117,6 +117,21 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.instant = instant;
     }
 
+    /// Handles the next instant before tick `until`, and returns its time. `None`: there is none, and the clock is at
+    /// `until`. Unlike `run_until` it counts no batches.
+    pub fn step(&mut self, until: u64, context: &mut WorkerContext) -> Option<u64> {
+        std::mem::swap(&mut self.fabric.context, context);
+        let mut instant = std::mem::take(&mut self.instant);
+        let found = self.fabric.wheel.next(until, &mut instant);
+        if found {
+            self.handle::<General>(&instant);
+        }
+        let now = instant.now;
+        self.instant = instant;
+        std::mem::swap(&mut self.fabric.context, context);
+        found.then_some(now)
+    }
+
     /// Handles one instant: first credits, freed space, arrivals and wake-ups, then arbitration and departures. Each
     /// step is a separate function that is not inlined here, so that its values stay in registers.
     #[inline]
@@ -359,6 +374,11 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Returns the state of the routers.
     pub fn routers(&self) -> &R {
         &self.routers
+    }
+
+    /// Returns the state of the routers, to set their pointers between two instants.
+    pub fn routers_mut(&mut self) -> &mut R {
+        &mut self.routers
     }
 
     /// Returns the packet at the head of each node's queue.

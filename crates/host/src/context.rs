@@ -136,6 +136,8 @@ pub struct NicParams {
     pub packet: u32,
     /// Whether the network takes messages whole and lets them share links.
     pub whole: bool,
+    /// Whether a network that takes messages whole reports the arrival of the first packet of each apart from the rest.
+    pub ends: bool,
     /// Time of the largest packet on a node's link, in ticks. With several networks each rail has its own
     /// ([`crate::Ways::pace`]).
     pub pace: u64,
@@ -175,6 +177,7 @@ impl NicParams {
             control: packet,
             packet,
             whole: false,
+            ends: false,
             pace,
             tick,
             overhead_per_byte: PerByte::FREE,

@@ -13,7 +13,7 @@ pub use results::{
     ClassUtilization, ClosedResult, CollectiveResult, CriticalPathResult, Distribution, Explained, GroupsResult,
     JobResult, KindResult, Latencies, MappingFigures, MeasureResult, MeasuredTimes, MessageFigures, MessageResult,
     MessageSize, OpenResult, PairResult, PathClass, PhaseResult, PointResult, ProcessesResult, ProgramResult,
-    QueueSeries, RelaysResult, RowResult, SeriesResult, StepsResult, TableResult, TimelineMessages, TimelinePath,
-    TimelineResult, Warning, channels, result_schema,
+    QueueSeries, RelaysResult, ReuseResult, RowResult, SeriesResult, StepsResult, TableResult, TimelineMessages,
+    TimelinePath, TimelineResult, Warning, channels, result_schema,
 };
 pub use series::Series;

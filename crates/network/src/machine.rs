@@ -6,6 +6,7 @@ use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Transmissio
 use topology::ChannelSource;
 use units::Time;
 
+use crate::reuse::ReuseCounts;
 use crate::samples::Sample;
 use crate::traffic::NodeTraffic;
 
@@ -68,6 +69,14 @@ pub trait Machine {
     }
     /// Returns the times of this process by their use. None if the run has no other process.
     fn window_times(&self) -> Option<WindowTimes> {
+        None
+    }
+    /// Returns what the machine has reused. None if it does not reuse what it has simulated.
+    fn reuse(&self) -> Option<ReuseCounts> {
+        None
+    }
+    /// Returns the reason why the run has to be repeated without reuse. `ended`: whether the run has ended.
+    fn gave_up(&self, _ended: bool) -> Option<String> {
         None
     }
     /// Returns the part of the machine that carries packets. None if the model has no `Feature::Packets`.

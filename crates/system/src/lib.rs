@@ -16,6 +16,7 @@ mod networks;
 mod ports;
 mod progress;
 mod proofs;
+mod reuse;
 mod run;
 mod shared_interfaces;
 mod system;

@@ -6,7 +6,7 @@ use ::mpi::collectives::CollectiveBackend;
 use units::KeyError;
 
 use ::experiment::{ExperimentSpec, InSwitchSpec, JobSpec, Model, WorkloadSpec};
-use ::network::{DelayModel, Feature, FlowModel, NetworkModel, PacketModel};
+use ::network::{DelayModel, Feature, FlowModel, NetworkModel, PacketModel, ReuseModel};
 use ::routing::Routing;
 use ::topology::TopologySpec;
 use ::traffic::InjectionSpec;
@@ -23,7 +23,8 @@ pub const NO_CHANNELS: &str = "the delay model has no channels between routers, 
 
 /// Returns the reason why no operation is carried out in switches. None if the model has operations in switches.
 pub(crate) fn no_switches(model: &dyn NetworkModel) -> Option<String> {
-    let lacks = !model.has(Feature::Routes) || model.has(Feature::Flows);
+    let whole = model.has(Feature::Flows) || model.has(Feature::Messages);
+    let lacks = !model.has(Feature::Routes) || whole;
     lacks.then(|| {
         format!(
             "the {} model has no switches that could carry out collective operations: choose the packet model on a topology \
@@ -39,6 +40,7 @@ pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
         (TopologySpec::Flat(_), _) => Arc::new(DelayModel { has_routers: false }),
         (_, Some(Model::Delay)) => Arc::new(DelayModel { has_routers: true }),
         (_, Some(Model::Flow)) => Arc::new(FlowModel),
+        _ if spec.simulation.reuse => Arc::new(ReuseModel::default()),
         _ => Arc::new(PacketModel),
     }
 }

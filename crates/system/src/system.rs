@@ -20,6 +20,7 @@ use crate::model;
 use crate::networks;
 use crate::ports;
 use crate::progress::Progress;
+use crate::reuse;
 use crate::run::outcome::RunError;
 use crate::shared_interfaces;
 use crate::workloads::RunContext;
@@ -87,6 +88,7 @@ impl System {
         parts: &BuildCache,
     ) -> Result<Self, KeyError> {
         let topology = parts.topology(spec, base)?;
+        reuse::check(spec, &**model)?;
         model::check(spec, &**model)?;
         let written = spec;
         let joined = topology.views().networks.filter(|_| !spec.networks.is_empty());
@@ -97,6 +99,7 @@ impl System {
         ports::check(&*topology, &spec.router)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
         model::check_routing(&*routing, &**model)?;
+        reuse::check_routing(&*routing, &**model)?;
         let jobs = jobs_of(spec, (&topology, &**model), (base, parts))?;
         if spec.nic.parts().is_some() || spec.networks.iter().any(|own| own.nic.is_some()) {
             let placed = jobs.iter().map(|job| {
@@ -150,6 +153,15 @@ impl System {
         Self { spec, delays_of_lengths, model, network, capacities, jobs }.checked()
     }
 
+    /// Returns the system without `simulation.reuse`.
+    pub(crate) fn without_reuse(&self) -> Self {
+        let mut system = self.clone();
+        system.spec.simulation.reuse = false;
+        system.model = model::of(&system.spec);
+        system.network.features = system.model.features();
+        system
+    }
+
     /// Returns the system, unless a run of it would certainly fail.
     fn checked(self) -> Result<Self, KeyError> {
         self.check_clock()?;
@@ -157,6 +169,7 @@ impl System {
         self.check_timeline()?;
         self.check_messages()?;
         self.check_numbers()?;
+        reuse::check_channels(&self.spec, &self.network)?;
         Ok(self)
     }
 

@@ -79,6 +79,17 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Adds a value `times` times.
+    pub fn record_many(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.record(value);
+        self.counts[index(value)] += times - 1;
+        self.count += times - 1;
+        self.sum += u128::from(value) * u128::from(times - 1);
+    }
+
     #[cold]
     fn grow(&mut self) {
         self.counts = vec![0; BUCKETS];

@@ -304,11 +304,15 @@ impl<S: Side> RequestTable<S> {
         None
     }
 
+    /// Returns the candidate that was served last.
+    pub fn last(&self, output: usize) -> usize {
+        let OutputEntry { mut side, .. } = self.lines[output];
+        if self.words > 2 { self.wide_last[output] as usize } else { usize::from(*side.last()) }
+    }
+
     /// Returns the candidate behind the round-robin pointer.
     fn next(&self, output: usize) -> usize {
-        let OutputEntry { mut side, .. } = self.lines[output];
-        let last = if self.words > 2 { self.wide_last[output] } else { u32::from(*side.last()) };
-        (last as usize + 1) % (self.words * 64)
+        (self.last(output) + 1) % (self.words * 64)
     }
 
     /// `pick` for any rule and sets of any width.

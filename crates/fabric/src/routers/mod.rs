@@ -64,6 +64,14 @@ pub trait Routers: Buffers + Prefetch + Send {
     fn check(&self, _fabric: &Fabric) -> Result<(), String> {
         Ok(())
     }
+    /// Returns the candidate that the round-robin arbiter of an output has served last. A candidate is (input port,
+    /// virtual channel), as in [`ChannelFacts::candidate`](crate::ChannelFacts::candidate). `None`: the architecture has
+    /// no such arbiter, or further state that lasts while its router is idle.
+    fn last_served(&self, _output: usize) -> Option<usize> {
+        None
+    }
+    /// Sets the candidate that the arbiter of an output has served last. Nothing may wait for the output.
+    fn set_last_served(&mut self, _output: usize, _candidate: usize) {}
     /// Iterates over the buffers of an input that a credit stands for: their parts, with the bytes held in them.
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_;
 }

@@ -317,6 +317,14 @@ impl Routers for OutputQueued {
         self.crosspoints[input.row(self.row)].iter().map(|crosspoint| crosspoint.queue.head())
     }
 
+    fn last_served(&self, output: usize) -> Option<usize> {
+        Some(self.requests.last(output))
+    }
+
+    fn set_last_served(&mut self, output: usize, candidate: usize) {
+        self.requests.serve(output, candidate, false);
+    }
+
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
         let row = &self.crosspoints[input.row(self.row)];
         let bytes = row.iter().map(|crosspoint| u64::from(crosspoint.held));

@@ -15,6 +15,7 @@ mod open;
 mod point;
 mod processes;
 mod ranks;
+mod reuse;
 mod series;
 mod time;
 mod warning;
@@ -31,6 +32,7 @@ pub use ranks::{
     BenchmarkResult, GroupsResult, MeasureResult, MeasuredTimes, PairResult, ProgramResult, RelaysResult, RowResult,
     TableResult,
 };
+pub use reuse::ReuseResult;
 pub use series::{QueueSeries, SeriesResult};
 pub use time::{
     BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, Explained, PathClass, TimelineMessages,

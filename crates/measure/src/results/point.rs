@@ -8,6 +8,7 @@ use super::closed::ClosedResult;
 use super::messages::MessageResult;
 use super::open::OpenResult;
 use super::processes::ProcessesResult;
+use super::reuse::ReuseResult;
 use super::series::SeriesResult;
 use super::warning::Warning;
 use network::Network;
@@ -64,6 +65,9 @@ pub struct PointResult {
     /// Latencies and slowdowns of messages. Requires `measure.messages`. With several jobs, each job has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<MessageResult>,
+    /// What was saved by `simulation.reuse`. Omitted without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<ReuseResult>,
     /// Time series. Requires `measure.series`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesResult>,

@@ -109,6 +109,7 @@ impl<'a> Control<'a> {
                 runner.run.observe(counts, self.now, self.machine);
                 self.refuse_error(runner)?;
             }
+            self.refuse_reuse(false)?;
             self.report(runners);
         }
         if runners.iter().any(|runner| runner.foreground && runner.run.may_be_stuck()) {
@@ -118,7 +119,13 @@ impl<'a> Control<'a> {
             packets.check();
         }
         runners.iter_mut().for_each(|runner| runner.run.leave(self.machine, self.now));
+        self.refuse_reuse(true)?;
         Ok(self.now)
+    }
+
+    /// Ends a run that has to be repeated without reuse.
+    fn refuse_reuse(&self, ended: bool) -> Result<(), RunError> {
+        self.machine.gave_up(ended).map_or(Ok(()), |reason| Err(RunError::GaveUp(reason)))
     }
 
     /// Skips decision points of the only run before the next event; nothing can have changed at them. The remaining

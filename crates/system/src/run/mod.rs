@@ -14,10 +14,11 @@ use units::KeyError;
 use crate::clock::Stopwatch;
 use crate::job::Job;
 use crate::progress::Phase;
+use crate::reuse;
 use crate::system::System;
 use crate::workloads::RunTotals;
 use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
-use ::network::{Feature, Machine, MachineJob, MachineRun, Part, Sample, WindowTimes};
+use ::network::{Feature, Machine, MachineJob, MachineRun, Part, ReuseCounts, Sample, WindowTimes};
 use control::{Control, Runner, report_done};
 use measure::{PointResult, ProcessesResult};
 use outcome::{RunError, RunOptions};
@@ -35,9 +36,19 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
     simulate(system, options)
 }
 
-/// Runs a system that is known not to deadlock.
+/// Runs a system that is known not to deadlock. A run that cannot go on with `simulation.reuse` is repeated without it.
 pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     refuse_processes(system, options)?;
+    match simulate_once(system, options) {
+        Err(RunError::GaveUp(reason)) => {
+            let point = simulate_once(&system.without_reuse(), options)?;
+            Ok(PointResult { reuse: Some(reuse::result(&ReuseCounts::default(), Some(reason))), ..point })
+        }
+        ended => ended,
+    }
+}
+
+fn simulate_once(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     let network = &system.network;
     let batch = system.batch();
     if system.jobs.len() > 1 {
@@ -47,6 +58,7 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
     let numbers = system.numbers();
     let mut packet_hops = vec![0; runners.len()];
     let (mut seconds, mut before, mut samples, mut windows) = (0.0, 0, Vec::new(), WindowTimes::default());
+    let mut reused: Option<ReuseCounts> = None;
     let end = loop {
         let mut machine = build(system, options, &runners);
         if let Some((period, packets)) = system.spec.measure.series.zip(machine.packets_mut()) {
@@ -61,6 +73,9 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
         }
         seconds += watch.seconds();
         machine.window_times().iter().for_each(|own| windows.add(own));
+        if let Some(own) = machine.reuse() {
+            reused.get_or_insert_default().add(&own);
+        }
         before += end;
         if runners.len() > 1 {
             samples = machine.samples(end);
@@ -79,6 +94,7 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
     if !network.has(Feature::Routes) {
         point.forget_channels();
     }
+    point.reuse = reused.map(|counts| reuse::result(&counts, None));
     point.model = network.has(Feature::Flows).then(|| system.model.name());
     point.processes = processes(&*options.exchange, &windows);
     report_done(&options.progress);

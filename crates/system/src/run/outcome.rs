@@ -55,6 +55,9 @@ pub enum RunError {
         /// Message of its error.
         message: String,
     },
+    /// The run is repeated without `simulation.reuse`. `run` and `simulate` do so themselves.
+    #[error("the run cannot go on with `simulation.reuse`: {0}")]
+    GaveUp(String),
     /// The user has cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,

@@ -337,7 +337,10 @@ impl WorkloadRun for VolumesRun {
         let span = self.begun..if self.context.shared { span.end } else { u64::MAX };
         let planes = (network.topology.planes(), network.own_planes());
         let traffic = VolumeTraffic::new(&network.routing, (*seed, planes), packet, span, &own);
-        JobTraffic::Volume(if network.has(Feature::Flows) { traffic.whole() } else { traffic })
+        JobTraffic::Volume(match network.has(Feature::Flows) || network.has(Feature::Messages) {
+            true => traffic.whole(),
+            false => traffic,
+        })
     }
 
     fn begin(&mut self, machine: &mut dyn Machine) {

@@ -197,6 +197,14 @@ impl Routers for Switched {
         Ok(())
     }
 
+    fn last_served(&self, output: usize) -> Option<usize> {
+        Some(self.requests.last(output))
+    }
+
+    fn set_last_served(&mut self, output: usize, candidate: usize) {
+        self.requests.serve(output, candidate, false);
+    }
+
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
         std::iter::once((0, u64::from(self.fifos[input.index()].held)))
     }

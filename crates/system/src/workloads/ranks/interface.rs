@@ -30,7 +30,8 @@ pub(super) fn parameters(ranks: &Ranks, network: &Network) -> NicParams {
             ..own.protocol
         },
         rails: host.rails(network.topology.planes()),
-        whole: network.has(Feature::Flows),
+        whole: network.has(Feature::Flows) || network.has(Feature::Messages),
+        ends: network.has(Feature::Messages),
         ..own
     }
 }

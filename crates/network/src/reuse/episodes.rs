@@ -1,0 +1,576 @@
+//! Episodes: messages that share channels at the same time, and what is known of their outcome.
+//!
+//! A message begins as an episode alone. Its record tells for each channel the span of time from the earliest request
+//! of the channel until nothing of the message is left in it: the channel is idle, its credits are home, and the buffer
+//! and the input of the crossbar behind it are free. Episodes whose spans do not meet in any channel do not affect one
+//! another, since all state of the network that an episode finds or leaves lies in its channels: each finds its
+//! channels idle. Only the pointer of an output's arbiter outlasts a span. Its value counts if several inputs of the
+//! episode request the output, and is then part of the key.
+//!
+//! Episodes whose spans meet are merged: their messages are described and looked up together, from the first release
+//! on. The spans of the merged episode may meet further ones. Nothing that a message does has an effect before its
+//! release, so that moments of a former record up to the present are those of the new one.
+
+use std::sync::Arc;
+
+use engine::statistics::Histogram;
+use fabric::catalogue::RouterSpec;
+use fabric::{Plan, TrafficEvent};
+use units::{NodeId, PlaneId};
+
+use super::ReuseCounts;
+use super::bench::{BenchChannel, BenchMessage, Outcome, Workbench, workbench};
+use super::naming::{Described, KeyField, Named, Naming};
+use super::paths::{NONE, Paths};
+use super::records::{Moment, Record, Records};
+
+/// Packet-hops that are simulated before it is judged whether reuse pays.
+const TRIAL: u64 = 16 << 20;
+
+/// Number of episodes that are dropped together at most.
+const MOST_GATHERED: usize = 64;
+
+/// Largest memory of records, in bytes.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Message on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    pub flow_id: u32,
+    pub mark: u32,
+    pub bytes: u32,
+    pub from: u32,
+    pub to: u32,
+    /// Time of its release, in ticks.
+    pub at: u64,
+    /// Number of the message among those of its source.
+    pub turn: u32,
+}
+
+/// Message of an episode.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    message: Message,
+    path: u32,
+    is_counted: bool,
+    /// Whether its latest record was there before.
+    is_replayed: bool,
+}
+
+/// Time for which an episode holds a channel, in ticks.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: u64,
+    end: u64,
+    episode: u32,
+    /// Candidate that the output's arbiter has served last after the span.
+    served: u16,
+    /// Whether the outcome depends on the pointer at the start.
+    reads: bool,
+}
+
+/// Episode under way.
+#[derive(Debug, Default)]
+struct Episode {
+    /// Messages, in the order of release, source and turn once it is settled.
+    messages: Vec<u32>,
+    /// Channels in which it has spans.
+    channels: Vec<u32>,
+    /// Time of its first release.
+    start: u64,
+    record: u32,
+    /// Number of moments that are over.
+    moment: usize,
+    /// Identifier that changes with the record.
+    version: u64,
+    /// Time after which nothing of it is left.
+    over: u64,
+    /// Whether it has to be looked up.
+    is_unsettled: bool,
+}
+
+/// Counts of a message whose packets have all left their last routers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counted {
+    pub message: Message,
+    pub path: u32,
+    /// Arrival of its last packet, in ticks.
+    pub arrives: u64,
+    pub packets: u64,
+    pub routers: u64,
+}
+
+/// Moment that is due: its time, its episode and the episode's version.
+pub(super) type Due = (u64, u32, u64);
+
+/// All episodes of a network.
+pub(super) struct Episodes {
+    pub paths: Paths,
+    bench: Box<dyn Workbench>,
+    records: Records,
+    naming: Naming,
+    messages: Slots<Member>,
+    episodes: Slots<Episode>,
+    /// By channel, the spans of episodes, in the order of time.
+    spans: Vec<Vec<Span>>,
+    /// By channel, the candidate that its arbiter has served last before the spans.
+    served: Vec<u16>,
+    unsettled: Vec<u32>,
+    version: u64,
+    /// Present time, in ticks.
+    pub now: u64,
+    /// Whether the traffic wants to know of arrivals.
+    wants_arrivals: bool,
+    packet: u32,
+    /// Moments that have become due.
+    pub due: Vec<Due>,
+    /// Messages that have been counted.
+    pub counted: Vec<Counted>,
+    /// Messages that have not been counted.
+    pub open: u64,
+    pub counts: ReuseCounts,
+    /// Reason why the run is to be simulated whole.
+    pub gave_up: Option<String>,
+    // Kept to avoid allocation.
+    meets: Vec<u32>,
+    gathered: Vec<u32>,
+    described: Vec<Described>,
+    /// Pointer of each named channel at the begin of the described episode.
+    pointers: Vec<u16>,
+}
+
+/// Places of items, which are used again.
+#[derive(Debug)]
+struct Slots<T> {
+    items: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Slots<T> {
+    fn insert(&mut self, item: T) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.items[place as usize] = item;
+                place
+            }
+            None => {
+                self.items.push(item);
+                self.items.len() as u32 - 1
+            }
+        }
+    }
+}
+
+impl Episodes {
+    /// Creates the episodes of a network, of which there are none.
+    pub fn new(plan: &Arc<Plan>, router: &RouterSpec, (wants_arrivals, left_out): (bool, Option<KeyField>)) -> Self {
+        let bench = workbench(plan, router);
+        let facts = bench.facts();
+        let channels = facts.len();
+        Self {
+            paths: Paths::new(plan, facts),
+            bench,
+            records: Records::default(),
+            naming: Naming::new(channels, left_out),
+            messages: Slots { items: Vec::new(), free: Vec::new() },
+            episodes: Slots { items: Vec::new(), free: Vec::new() },
+            spans: vec![Vec::new(); channels],
+            served: vec![0; channels],
+            unsettled: Vec::new(),
+            version: 0,
+            now: 0,
+            wants_arrivals,
+            packet: plan.packet(),
+            due: Vec::new(),
+            counted: Vec::new(),
+            open: 0,
+            counts: ReuseCounts::default(),
+            gave_up: None,
+            meets: Vec::new(),
+            gathered: Vec::new(),
+            described: Vec::new(),
+            pointers: Vec::new(),
+        }
+    }
+
+    /// Releases a message now.
+    pub fn release(&mut self, message: Message) {
+        let Some(path) = self.paths.find(NodeId(message.from), NodeId(message.to)) else {
+            let (from, to) = (message.from, message.to);
+            return self.give_up(format!("the routing has no single path from node {from} to node {to}"));
+        };
+        self.open += 1;
+        let at = message.at;
+        let (bytes, mut record) = self.paths.paths[path as usize].recent;
+        let mut is_replayed = true;
+        if bytes != message.bytes || record == NONE {
+            self.described.clear();
+            self.described.push(Described { path, bytes: message.bytes, at: 0 });
+            self.naming.describe(&self.described, &self.paths);
+            let found = self.records.find(&self.naming.key);
+            is_replayed = found.is_some();
+            let Some(found) = found.or_else(|| self.simulate()) else { return };
+            record = found;
+            self.paths.paths[path as usize].recent = (message.bytes, record);
+        }
+        let message = self.messages.insert(Member { message, path, is_counted: false, is_replayed });
+        self.counts.episodes += 1;
+        let episode = Episode { messages: vec![message], start: at, record, ..Episode::default() };
+        let episode = self.episodes.insert(episode);
+        for step in 0..self.paths.steps(path).len() {
+            let channel = self.paths.steps(path)[step].channel;
+            self.drop_over(channel);
+            self.episodes.items[episode as usize].channels.push(channel);
+        }
+        self.place(episode);
+    }
+
+    /// Looks up all episodes that are not settled.
+    pub fn settle(&mut self) {
+        while let Some(episode) = self.unsettled.pop() {
+            if self.gave_up.is_none() && self.episodes.items[episode as usize].is_unsettled {
+                self.look_up(episode);
+            }
+        }
+    }
+
+    /// Handles the moments of an episode that are due.
+    pub fn pass(&mut self, (episode, version): (u32, u64), now: u64, arrived: &mut Vec<TrafficEvent>) {
+        let own = &mut self.episodes.items[episode as usize];
+        if own.version != version {
+            return;
+        }
+        let record = &self.records.all[own.record as usize];
+        while let Some(&(at, moment)) = record.moments.get(own.moment).filter(|moment| own.start + moment.0 <= now) {
+            debug_assert_eq!(own.start + at, now, "a moment is missed");
+            own.moment += 1;
+            let (message, is_first) = match moment {
+                Moment::First(message) => (message, true),
+                Moment::Last(message) => (message, false),
+                Moment::Counted => continue,
+            };
+            let member = &self.messages.items[own.messages[message as usize] as usize];
+            let Message { flow_id, mark, bytes, to, .. } = member.message;
+            let bytes = match is_first {
+                true => self.packet,
+                false if bytes > self.packet => bytes - self.packet,
+                false => bytes,
+            };
+            let (node, plane) = (NodeId(to), PlaneId(0));
+            arrived.push(TrafficEvent::Delivered { node, plane, flow_id, bytes, mark, time: now });
+        }
+        if let Some(next) = record.moments.get(own.moment) {
+            self.due.push((own.start + next.0, episode, version));
+        }
+        self.count_if_left(episode);
+    }
+
+    /// Counts the messages of an episode whose packets have all left their last routers.
+    fn count_if_left(&mut self, episode: u32) {
+        let own = &self.episodes.items[episode as usize];
+        let record = &mut self.records.all[own.record as usize];
+        if own.moment <= record.counted {
+            return;
+        }
+        for (place, &message) in own.messages.iter().enumerate() {
+            let member = &mut self.messages.items[message as usize];
+            if std::mem::replace(&mut member.is_counted, true) {
+                continue;
+            }
+            let outcome = &mut record.members[place];
+            outcome.weight += 1;
+            let (arrives, packets) = (own.start + outcome.last, outcome.packets);
+            let &mut Member { message, path, is_replayed, .. } = member;
+            let routers = self.paths.steps(path).len() as u64 - 1;
+            self.open -= 1;
+            self.counts.messages += 1;
+            self.counts.replayed += u64::from(is_replayed);
+            self.counts.packet_hops += packets * routers;
+            self.counted.push(Counted { message, path, arrives, packets, routers });
+        }
+    }
+
+    /// Returns the latencies of all packets that have been counted, in parts of a tick.
+    pub fn latencies(&self) -> Histogram {
+        let mut all = Histogram::new();
+        for outcome in self.records.all.iter().flat_map(|record| &record.members) {
+            for &(latency, packets) in &outcome.latencies {
+                all.record_many(latency, packets * outcome.weight);
+            }
+        }
+        all
+    }
+
+    fn give_up(&mut self, reason: String) {
+        self.gave_up.get_or_insert(reason);
+    }
+}
+
+/// Spans in channels.
+impl Episodes {
+    /// Places the spans of an episode by its record. Merges it with the episodes that they meet, or else schedules its
+    /// moments.
+    fn place(&mut self, episode: u32) {
+        let own = &mut self.episodes.items[episode as usize];
+        let record = &self.records.all[own.record as usize];
+        (own.is_unsettled, own.over) = (false, own.start + record.over);
+        let (start, count) = (own.start, record.spans.len());
+        self.meets.clear();
+        for name in 0..count {
+            let own = &self.episodes.items[episode as usize];
+            let record = &self.records.all[own.record as usize];
+            let (channel, span, reads) = (own.channels[name], record.spans[name], record.reads[name]);
+            let (message, step) = record.served[name];
+            let path = self.messages.items[own.messages[message as usize] as usize].path;
+            let served = self.paths.steps(path)[usize::from(step)].candidate;
+            let own = Span { start: start + span.0, end: start + span.1, episode, served, reads };
+            self.insert(channel, own);
+        }
+        if self.meets.is_empty() {
+            return self.schedule(episode);
+        }
+        self.meets.push(episode);
+        self.merge();
+    }
+
+    /// Inserts a span of a channel, and notes the episodes that it meets. A span before one that reads the pointer meets
+    /// it.
+    fn insert(&mut self, channel: u32, own: Span) {
+        let spans = &mut self.spans[channel as usize];
+        let meets = |other: &&Span| own.start <= other.end && (other.start <= own.end || other.reads);
+        self.meets.extend(spans.iter().filter(meets).map(|other| other.episode));
+        let place = spans.partition_point(|other| other.start < own.start);
+        spans.insert(place, own);
+    }
+
+    /// Drops the episodes at the begin of a channel of which nothing is left. An episode is dropped in all its channels at
+    /// once, with the episodes before it there, so that the pointers before each kept episode are known.
+    fn drop_over(&mut self, channel: u32) {
+        while let Some(first) = self.spans[channel as usize].first()
+            && self.gather(first.episode)
+        {
+            for &episode in &self.gathered {
+                let mut own = std::mem::take(&mut self.episodes.items[episode as usize]);
+                for &channel in &own.channels {
+                    let spans = &mut self.spans[channel as usize];
+                    // The last of them leaves the pointer.
+                    let dropped = spans.iter().take_while(|span| self.gathered.contains(&span.episode)).count();
+                    if let Some(last) = spans.drain(..dropped).next_back() {
+                        self.served[channel as usize] = last.served;
+                    }
+                }
+                self.messages.free.append(&mut own.messages);
+                self.episodes.free.push(episode);
+            }
+        }
+    }
+
+    /// Gathers an episode and all those before it in its channels. Returns whether nothing is left of any of them.
+    fn gather(&mut self, episode: u32) -> bool {
+        self.gathered.clear();
+        self.gathered.push(episode);
+        let mut next = 0;
+        while let Some(&episode) = self.gathered.get(next) {
+            let own = &self.episodes.items[episode as usize];
+            if own.is_unsettled || own.over >= self.now || next == MOST_GATHERED {
+                return false;
+            }
+            for &channel in &own.channels {
+                for span in self.spans[channel as usize].iter().take_while(|span| span.episode != episode) {
+                    if !self.gathered.contains(&span.episode) {
+                        self.gathered.push(span.episode);
+                    }
+                }
+            }
+            next += 1;
+        }
+        true
+    }
+
+    /// Merges the episodes of `meets` into the one of them that has most messages, which is then to be looked up.
+    fn merge(&mut self) {
+        let mut all = std::mem::take(&mut self.meets);
+        all.sort_unstable();
+        all.dedup();
+        let size = |&episode: &u32| self.episodes.items[episode as usize].messages.len();
+        let Some(into) = all.iter().copied().max_by_key(size) else { return };
+        let under_way = all.iter().filter(|&&one| self.episodes.items[one as usize].start < self.now).count() as u64;
+        self.counts.merges += under_way.saturating_sub(1);
+        for other in all.drain(..).filter(|&other| other != into) {
+            let mut own = std::mem::take(&mut self.episodes.items[other as usize]);
+            for &channel in &own.channels {
+                let spans = self.spans[channel as usize].iter_mut().filter(|span| span.episode == other);
+                spans.for_each(|span| span.episode = into);
+            }
+            let joint = &mut self.episodes.items[into as usize];
+            joint.messages.append(&mut own.messages);
+            joint.channels.append(&mut own.channels);
+            self.episodes.free.push(other);
+        }
+        self.meets = all;
+        let joint = &mut self.episodes.items[into as usize];
+        joint.version = 0;
+        joint.is_unsettled = true;
+        self.unsettled.push(into);
+    }
+
+    /// Schedules the next moment of an episode.
+    fn schedule(&mut self, episode: u32) {
+        self.version += 1;
+        let own = &mut self.episodes.items[episode as usize];
+        own.version = self.version;
+        let moments = &self.records.all[own.record as usize].moments;
+        own.moment = moments.partition_point(|moment| own.start + moment.0 <= self.now);
+        if let Some(next) = moments.get(own.moment) {
+            self.due.push((own.start + next.0, episode, own.version));
+        }
+        // An episode under way may have passed this moment with its former record, or be counted by it.
+        self.count_if_left(episode);
+    }
+}
+
+/// Records of episodes.
+impl Episodes {
+    /// Looks up an episode of several messages, or simulates it, and places it.
+    fn look_up(&mut self, episode: u32) {
+        self.describe(episode);
+        for name in 0..self.naming.channels().len() {
+            self.drop_over(self.naming.channels()[name].channel);
+        }
+        self.meets.clear();
+        let mut moved = false;
+        for name in 0..self.naming.channels().len() {
+            let named = &self.naming.channels()[name];
+            if !named.is_contended() {
+                continue;
+            }
+            let (channel, start) = (named.channel as usize, self.episodes.items[episode as usize].start + named.start);
+            let before = |span: &&Span| span.episode != episode && span.end < start;
+            let (mut last, mut by) = (self.served[channel], None);
+            if let Some(span) = self.spans[channel].iter().rfind(before) {
+                (last, by) = (span.served, Some(span.episode));
+            }
+            if let Some(by) = by.filter(|&by| self.episodes.items[by as usize].is_unsettled) {
+                // What it leaves is not known yet.
+                self.meets.push(by);
+            }
+            moved |= last != 0;
+            self.pointers[name] = last;
+            self.naming.add_order(name, last);
+        }
+        if !self.meets.is_empty() {
+            self.meets.push(episode);
+            return self.merge();
+        }
+        self.counts.moved_pointers += u64::from(moved);
+        let found = self.records.find(&self.naming.key);
+        let Some(record) = found.or_else(|| self.simulate()) else { return };
+        let own = &mut self.episodes.items[episode as usize];
+        own.record = record;
+        for &message in &own.messages {
+            self.messages.items[message as usize].is_replayed = found.is_some();
+        }
+        let last = own.messages.last().map_or(0, |&last| self.messages.items[last as usize].message.at);
+        self.counts.joins += u64::from(last > own.start);
+        for channel in std::mem::take(&mut own.channels) {
+            self.spans[channel as usize].retain(|span| span.episode != episode);
+        }
+        let own = &mut self.episodes.items[episode as usize];
+        own.channels.extend(self.naming.channels().iter().map(|named| named.channel));
+        self.place(episode);
+    }
+
+    /// Names the channels of an episode's messages.
+    fn describe(&mut self, episode: u32) {
+        let Self { episodes, messages, described, naming, paths, .. } = self;
+        let own = &mut episodes.items[episode as usize];
+        let message = |&number: &u32| &messages.items[number as usize];
+        own.messages.sort_unstable_by_key(|number| {
+            let Message { at, from, turn, .. } = message(number).message;
+            (at, from, turn)
+        });
+        own.start = own.messages.first().map_or(0, |first| message(first).message.at);
+        described.clear();
+        let begin = own.start;
+        described.extend(own.messages.iter().map(|number| {
+            let &Member { path, message: Message { bytes, at, .. }, .. } = message(number);
+            Described { path, bytes, at: at - begin }
+        }));
+        naming.describe(described, paths);
+        self.pointers.clear();
+        self.pointers.resize(naming.channels().len(), 0);
+    }
+
+    /// Simulates the described messages, and keeps the record. `None`: the run is to be simulated whole.
+    fn simulate(&mut self) -> Option<u32> {
+        let Self { paths, naming, described, pointers, .. } = self;
+        let message = |own: &Described| {
+            let path = &paths.paths[own.path as usize];
+            let source = paths.steps(own.path)[0].channel;
+            BenchMessage { source, to: path.to, state: path.state, bytes: own.bytes, at: own.at }
+        };
+        let messages: Vec<BenchMessage> = described.iter().map(message).collect();
+        let channel = |(name, own): (usize, &Named)| BenchChannel {
+            channel: own.channel,
+            bytes: own.bytes,
+            last: own.is_contended().then(|| pointers[name]),
+        };
+        let channels: Vec<BenchChannel> = naming.channels().iter().enumerate().map(channel).collect();
+        let Some(outcome) = self.bench.simulate(&messages, &channels) else {
+            self.give_up("packets wait for one another for ever".to_owned());
+            return None;
+        };
+        let record = self.record(outcome);
+        self.counts.simulated_hops += record.hops;
+        self.counts.records += 1;
+        let number = self.records.add(&self.naming.key, record);
+        let ReuseCounts { simulated_hops, packet_hops, .. } = self.counts;
+        if simulated_hops > TRIAL && packet_hops < simulated_hops + simulated_hops / 8 {
+            self.give_up("too little repeats".to_owned());
+        } else if self.records.bytes > MOST_BYTES {
+            self.give_up("the records of different episodes take too much memory".to_owned());
+        }
+        Some(number)
+    }
+
+    /// Returns the record of the described messages.
+    fn record(&self, outcome: Outcome) -> Record {
+        let mut moments = vec![(outcome.counted, Moment::Counted)];
+        let mut hops = 0;
+        for ((place, own), (first, member)) in (0..).zip(&self.described).zip(&outcome.members) {
+            hops += member.packets * (self.paths.steps(own.path).len() as u64 - 1);
+            if self.wants_arrivals {
+                moments.extend((own.bytes > self.packet).then_some((*first, Moment::First(place))));
+                moments.push((member.last, Moment::Last(place)));
+            }
+        }
+        moments.sort_unstable();
+        let channels = self.naming.channels();
+        let served = |(named, &(_, last)): (&Named, &(u64, u16))| {
+            named.inputs.iter().find(|input| input.candidate == last).map_or(named.first, |input| input.at)
+        };
+        let span = |(named, &(end, _)): (&Named, &(u64, u16))| (named.start, end);
+        let spans: Box<[(u64, u64)]> = channels.iter().zip(&outcome.channels).map(span).collect();
+        let over = spans.iter().map(|span| span.1).chain(moments.iter().map(|moment| moment.0)).max().unwrap_or(0);
+        let mut members: Vec<_> = outcome.members.into_iter().map(|member| member.1).collect();
+        members.iter_mut().for_each(|member| {
+            member.latencies.sort_unstable();
+            member.latencies.dedup_by(|next, first| {
+                let same = next.0 == first.0;
+                first.1 += if same { next.1 } else { 0 };
+                same
+            });
+        });
+        let counted = moments.iter().position(|moment| moment.1 == Moment::Counted).unwrap_or(0);
+        Record {
+            counted,
+            moments: moments.into(),
+            served: channels.iter().zip(&outcome.channels).map(served).collect(),
+            reads: channels.iter().map(Named::is_contended).collect(),
+            spans,
+            over,
+            members: members.into(),
+            hops,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Packet model with reuse: packets are simulated once, and where the same happens again its outcome is replayed.
+//!
+//! Nodes hand messages over whole. Messages that use a channel at the same time form an *episode* ([`episodes`]). An
+//! episode is simulated by the packet engine on an otherwise idle network ([`bench`]), and its record is kept under a
+//! key that holds everything that the outcome depends on ([`records`]). An episode with a known key is replayed.
+//! Results are the bytes of the packet model.
+
+mod bench;
+mod episodes;
+mod machine;
+mod naming;
+mod paths;
+mod records;
+mod run;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use fabric::{Plan, Traffic};
+
+use crate::feature::Feature;
+use crate::machine::Machine;
+use crate::model::{MachineRun, NetworkModel};
+use crate::part::Part;
+use crate::traffic::Division;
+use episodes::Episodes;
+use machine::ReuseMachine;
+pub use naming::KeyField;
+use run::ReuseRun;
+
+/// Network of routers that carry packets, which reuses what it has simulated. Requires one job of ranks or volumes, a
+/// deterministic routing, and routers whose only state while they are idle is a round-robin pointer for each output.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReuseModel {
+    /// Field that keys of episodes leave out, so that results are wrong: for tests that keys need it.
+    pub left_out: Option<KeyField>,
+}
+
+/// Counts of what a run has reused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReuseCounts {
+    /// Messages that have arrived.
+    pub messages: u64,
+    /// Messages of them whose arrivals were replayed.
+    pub replayed: u64,
+    /// Episodes.
+    pub episodes: u64,
+    /// Records: different episodes that were simulated.
+    pub records: u64,
+    /// Times that a message joined an episode under way.
+    pub joins: u64,
+    /// Times that episodes under way were merged.
+    pub merges: u64,
+    /// Episodes of several messages that began with a round-robin pointer that an earlier episode had moved.
+    pub moved_pointers: u64,
+    /// Packet-hops of all messages.
+    pub packet_hops: u64,
+    /// Packet-hops simulated.
+    pub simulated_hops: u64,
+}
+
+impl ReuseCounts {
+    /// Adds the counts of another machine of the run.
+    pub fn add(&mut self, other: &Self) {
+        self.messages += other.messages;
+        self.replayed += other.replayed;
+        self.episodes += other.episodes;
+        self.records += other.records;
+        self.joins += other.joins;
+        self.merges += other.merges;
+        self.moved_pointers += other.moved_pointers;
+        self.packet_hops += other.packet_hops;
+        self.simulated_hops += other.simulated_hops;
+    }
+}
+
+impl NetworkModel for ReuseModel {
+    fn name(&self) -> &'static str {
+        "packet"
+    }
+
+    fn features(&self) -> &'static [Feature] {
+        &[Feature::Packets, Feature::Messages, Feature::Routers, Feature::Routes, Feature::ReceiverLinks]
+    }
+
+    fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
+        let nodes: Vec<u32> = (0..plan.topology().nodes()).collect();
+        let division = Division::new(nodes.len() as u32, std::iter::once(&nodes[..]), 1);
+        let traffic = (run.traffic)(Part { number: 0, nodes: &nodes, division: &division });
+        let episodes = Episodes::new(plan, run.router, (traffic.wants_events(), self.left_out));
+        let run = ReuseRun::new(plan, traffic, episodes);
+        Box::new(ReuseMachine { run, counted_until: Cell::new(u64::MAX) })
+    }
+}

@@ -1,0 +1,269 @@
+//! Random programs, networks and routers.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use network::{KeyField, NetworkModel, ReuseModel};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::{Held, as_text, both, build, result};
+
+/// Network of 12 to 18 nodes with one path between two of them.
+const NETWORKS: [&str; 7] = [
+    r#"topology = { kind = "single-switch", ports = 12 }"#,
+    r#"topology = { kind = "fat-tree", k = 4, n = 2 }
+       routing = { kind = "d-mod-k" }"#,
+    r#"topology = { kind = "xgft", m = [3, 2, 2], w = [1, 2, 2] }
+       routing = { kind = "d-mod-k" }"#,
+    r#"topology = { kind = "torus", dims = [5, 3] }
+       routing = { kind = "dimension-order" }"#,
+    r#"topology = { kind = "mesh", dims = [3, 2, 3] }
+       routing = { kind = "dimension-order" }"#,
+    r#"topology = { kind = "hyperx", dims = [2, 3], nodes_per_router = 2 }
+       routing = { kind = "dimension-order" }"#,
+    r#"topology = { kind = "dragonfly", h = 2 }
+       routing = { kind = "minimal" }"#,
+];
+
+/// Networks whose routings have two classes of virtual channels.
+const OF_TWO_CLASSES: [usize; 2] = [3, 6];
+
+const RANKS: u32 = 12;
+
+/// Router with one virtual channel for each class.
+const ROUTERS: [&str; 6] = [
+    r#"kind = "output-queued""#,
+    r#"kind = "output-queued", credits = "row-counter""#,
+    r#"kind = "output-queued", credits = "per-crosspoint""#,
+    r#"kind = "input-output-queued", speedup = 2"#,
+    r#"kind = "input-queued""#,
+    r#"kind = "input-output-queued", output_buffer = "1 packets""#,
+];
+
+const NICS: [&str; 4] = [
+    "",
+    r#"nic = { send_overhead = "37 ns", receive_overhead = "11 ns" }"#,
+    r#"nic = { send_overhead = "3 ns", receive_overhead = "5 ns", eager_limit = "300 B", control_size = "40 B" }"#,
+    r#"nic = { send_overhead = "20 ns", receive_overhead = "30 ns", eager_limit = "500 B", occupies = true, eager_credits = 2 }"#,
+];
+
+/// Messages of a round: sender, distance to the receiver, bytes.
+type Round = Vec<(u32, u32, u32)>;
+
+#[derive(Clone, Debug)]
+struct Case {
+    network: usize,
+    router: usize,
+    nic: usize,
+    credit_return: bool,
+    buffer: u32,
+    links: usize,
+    rounds: Vec<Round>,
+    /// Rounds of the program: a round, and the calculations of ranks before it, by rank modulo 3.
+    program: Vec<(usize, [u32; 3])>,
+}
+
+fn size() -> impl Strategy<Value = u32> {
+    prop::sample::select(vec![1_u32, 99, 100, 101, 250, 400, 900, 2000])
+}
+
+fn round() -> impl Strategy<Value = Round> {
+    let random = prop::collection::vec((0..RANKS, 1..RANKS, size()), 1..14);
+    // The same step of all ranks, or of every other one.
+    let shift = (1..RANKS, size(), 1..3_u32)
+        .prop_map(|(by, bytes, every)| (0..RANKS).step_by(every as usize).map(|from| (from, by, bytes)).collect());
+    let incast = (0..RANKS, size(), 2..5_u32)
+        .prop_map(|(to, bytes, count)| (1..=count).map(|by| ((to + RANKS - by) % RANKS, by, bytes)).collect());
+    prop_oneof![2 => random, 6 => shift, 1 => incast]
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let calc = || prop::sample::select(vec![0_u32, 0, 0, 13, 150, 2000]);
+    let calcs = || prop_oneof![3 => Just([0; 3]), 2 => [calc(), calc(), calc()]];
+    let machine = (0..NETWORKS.len(), 0..ROUTERS.len(), 0..NICS.len(), any::<bool>(), 1..6_u32, 0..LINKS.len());
+    let rounds = prop::collection::vec(round(), 1..4);
+    (machine, rounds, prop::collection::vec((0..3_usize, calcs()), 3..16)).prop_map(
+        |((network, router, nic, credit_return, buffer, links), rounds, program)| Case {
+            network,
+            router: if OF_TWO_CLASSES.contains(&network) { router % 3 } else { router },
+            nic,
+            credit_return,
+            buffer,
+            links,
+            program: program.into_iter().map(|(round, calc)| (round % rounds.len(), calc)).collect(),
+            rounds,
+        },
+    )
+}
+
+const LINKS: [&str; 4] = [
+    r#"{ bandwidth = "8 Gb/s", delay = "20 ns" }"#,
+    r#"{ bandwidth = "8 Gb/s", delay = "7 ns", injection = { delay = "50 ns" } }"#,
+    r#"{ bandwidth = "8 Gb/s", delay = "300 ns", ejection = { delay = "10 ns" } }"#,
+    r#"{ bandwidth = "8 Gb/s", delay = "30 ns", injection = { bandwidth = "16 Gb/s" }, ejection = { bandwidth = "4 Gb/s" } }"#,
+];
+
+impl Case {
+    /// Returns the program as a GOAL schedule.
+    fn goal(&self) -> String {
+        let mut text = format!("num_ranks {RANKS}\n");
+        for rank in 0..RANKS {
+            let _ = writeln!(text, "rank {rank} {{");
+            let mut before: Vec<String> = Vec::new();
+            for (number, (round, calcs)) in self.program.iter().enumerate() {
+                let mut own = Vec::new();
+                let calc = format!("c{number}");
+                let _ = writeln!(text, "{calc}: calc {}", calcs[rank as usize % 3]);
+                before.iter().for_each(|label| drop(writeln!(text, "{calc} requires {label}")));
+                for (place, &(from, by, bytes)) in self.rounds[*round].iter().enumerate() {
+                    let (to, tag) = ((from + by) % RANKS, number * 100 + place);
+                    if from == rank {
+                        let _ = writeln!(text, "s{number}_{place}: send {bytes}b to {to} tag {tag}");
+                        own.push(format!("s{number}_{place}"));
+                    }
+                    if to == rank {
+                        let _ = writeln!(text, "r{number}_{place}: recv {bytes}b from {from} tag {tag}");
+                        own.push(format!("r{number}_{place}"));
+                    }
+                }
+                own.iter().for_each(|label| drop(writeln!(text, "{label} requires {calc}")));
+                before = if own.is_empty() { vec![calc] } else { own };
+            }
+            text.push_str("}\n");
+        }
+        text
+    }
+
+    /// Returns the experiment, without `simulation.reuse`.
+    fn experiment(&self, goal: &Held) -> String {
+        let Self { network, router, nic, credit_return, buffer, links, .. } = self;
+        format!(
+            r#"
+            {}
+            router = {{ {}, delay = "23 ns", buffer = "{buffer} packets", credit_return = "{}" }}
+            workload = {{ kind = "program", packet_size = "100 B", program = {{ kind = "goal", file = '{}' }} }}
+            measure = {{ messages = true }}
+            {}
+            link = {}
+            "#,
+            NETWORKS[*network],
+            ROUTERS[*router],
+            if *credit_return { "head" } else { "tail" },
+            goal.0.display(),
+            NICS[*nic],
+            match network {
+                4 => LINKS[*links].replacen("{ ", "{ dim2 = { delay = \"110 ns\" }, ", 1),
+                _ => LINKS[*links].to_owned(),
+            },
+        )
+    }
+}
+
+/// Number of cases of each kind.
+#[derive(Debug, Default)]
+struct Seen {
+    cases: u32,
+    gave_up: u32,
+    half_replayed: u32,
+    joins: u32,
+    merges: u32,
+    moved_pointers: u32,
+    /// Cases with buffers of one or two packets, whose credits hold packets back.
+    shallow: u32,
+}
+
+/// Compares `cases` random cases, and returns what they had.
+fn compare(cases: u32) -> Seen {
+    let seen = Mutex::new(Seen::default());
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let found = TestRunner::new(config).run(&case(), |case| {
+        let goal = Held::new(&case.goal());
+        let text = case.experiment(&goal);
+        let (with, without, reuse) = both(&text).map_err(|error| TestCaseError::fail(format!("{text}\n{error}")))?;
+        prop_assert_eq!(as_text(&with), as_text(&without), "{}\n{:?}", case.goal(), reuse);
+        let mut seen = seen.lock().unwrap();
+        seen.cases += 1;
+        seen.gave_up += u32::from(reuse.gave_up.is_some());
+        seen.half_replayed += u32::from(2 * reuse.replayed_messages >= reuse.messages && reuse.messages > 0);
+        seen.joins += u32::from(reuse.joins > 0);
+        seen.merges += u32::from(reuse.merges > 0);
+        seen.moved_pointers += u32::from(reuse.moved_pointers > 0);
+        seen.shallow += u32::from(case.buffer <= 2 && reuse.gave_up.is_none());
+        Ok(())
+    });
+    found.unwrap_or_else(|error| panic!("{error}"));
+    seen.into_inner().unwrap()
+}
+
+/// Compares `cases` random cases, and checks that enough of them have what is difficult.
+fn check(cases: u32) {
+    let seen = compare(cases);
+    println!("{seen:?}");
+    let least = |found: u32, tenths: u32| found * 10 >= cases * tenths;
+    assert!(least(seen.half_replayed, 2) && least(seen.joins, 5) && least(seen.merges, 2), "{seen:?}");
+    assert!(least(seen.moved_pointers, 2) && least(seen.shallow, 2) && !least(seen.gave_up, 3), "{seen:?}");
+}
+
+#[test]
+fn random_programs_give_the_bytes_of_a_run_without_reuse() {
+    // Would catch a field of the state that the key leaves out, a pointer that is not written back, spans that end too
+    // early, and messages that are announced or counted at another time.
+    check(150);
+}
+
+#[test]
+#[ignore = "the same with 8,000 cases, for `make test-long`"]
+fn many_random_programs_give_the_bytes_of_a_run_without_reuse() {
+    check(8000);
+}
+
+/// Returns whether a case differs if keys leave a field out.
+fn differs_without(field: KeyField, case: &Case) -> bool {
+    let goal = Held::new(&case.goal());
+    let text = case.experiment(&goal);
+    let reuse = format!("{text}\nsimulation = {{ reuse = true }}");
+    let without = result(&build(&text, None).unwrap()).unwrap();
+    // A wrong record may break what the run relies on.
+    let with = std::panic::catch_unwind(|| {
+        let model: Arc<dyn NetworkModel> = Arc::new(ReuseModel { left_out: Some(field) });
+        result(&build(&reuse, Some(model)).unwrap())
+    });
+    let Ok(Ok(mut with)) = with else { return true };
+    with.reuse = None;
+    as_text(&with) != as_text(&without)
+}
+
+/// Returns a case whose rounds follow one another at long distances.
+fn rounds_apart(network: usize, rounds: Vec<Round>) -> Case {
+    let program = (0..rounds.len()).map(|round| (round, [100_000; 3])).collect();
+    Case { network, router: 0, nic: 0, credit_return: true, buffer: 1, links: 2, rounds, program }
+}
+
+#[test]
+fn keys_need_each_of_their_fields() {
+    // Would catch random cases that do not tell whether a field of the key counts.
+    for field in [KeyField::Time, KeyField::Bytes, KeyField::Channels, KeyField::Order] {
+        let config = Config { cases: 1000, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
+        let found = TestRunner::new(config).run(&case(), |case| {
+            prop_assert!(!differs_without(field, &case));
+            Ok(())
+        });
+        assert!(found.is_err(), "nothing differs without {field:?}");
+    }
+    // A hop in each dimension of a mesh, of which one has longer channels.
+    let hops = rounds_apart(4, vec![vec![(0, 1, 100)], vec![(0, 3, 100)], vec![(0, 6, 100)]]);
+    assert!(differs_without(KeyField::Set, &hops));
+    // Pairs of messages of two hops on a ring of five routers. Where they share a channel, they are on one virtual channel
+    // or on two, by their positions relative to the wrap.
+    let message = |from: u32| (from, ((from + 2) % 5 + RANKS - from) % RANKS, 2000);
+    let of =
+        |from: u32| (0..5).filter(move |&other| other != from).map(move |other| vec![message(from), message(other)]);
+    let pairs = rounds_apart(3, (0..5).flat_map(of).collect());
+    assert!(differs_without(KeyField::VirtualChannel, &pairs));
+    for case in [hops, pairs] {
+        let goal = Held::new(&case.goal());
+        let (with, without, _) = both(&case.experiment(&goal)).unwrap();
+        assert_eq!(as_text(&with), as_text(&without));
+    }
+}

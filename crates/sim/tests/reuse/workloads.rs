@@ -1,0 +1,116 @@
+//! Collective operations, volumes and training: the bytes of a run without reuse, and what is saved.
+
+use crate::{as_text, both};
+
+const FAT_TREE: &str = r#"topology = { kind = "fat-tree", k = 4, n = 2 }
+    routing = { kind = "d-mod-k" }"#;
+
+/// Workloads of 16 ranks or tasks, and the least share of messages that are replayed.
+const WORKLOADS: [(&str, f64); 11] = [
+    (
+        r#"kind = "program", program = { kind = "collective", operation = "allreduce", algorithm = "ring", size = "64 KiB" }"#,
+        0.9,
+    ),
+    (
+        r#"kind = "program", program = { kind = "collective", operation = "allreduce", algorithm = "recursive-doubling", size = "8 KiB" }"#,
+        0.5,
+    ),
+    (
+        r#"kind = "program", program = { kind = "collective", operation = "alltoall", algorithm = "pairwise", size = "2 KiB" }"#,
+        0.5,
+    ),
+    (
+        r#"kind = "program", program = { kind = "collective", operation = "alltoall", algorithm = "linear", size = "600 B" }"#,
+        0.0,
+    ),
+    (
+        r#"kind = "program", program = { kind = "collective", operation = "broadcast", algorithm = "binomial", size = "8 KiB", iterations = 3 }"#,
+        0.05,
+    ),
+    (r#"kind = "program", program = { kind = "halo-2d", message_size = "4 KiB", iterations = 4 }"#, 0.0),
+    (r#"kind = "program", program = { kind = "incast", message_size = "1 KiB", messages = 3 }"#, 0.0),
+    (r#"kind = "program", program = { kind = "fft", message_size = "2 KiB", iterations = 2 }"#, 0.1),
+    (r#"kind = "exchange", volume = "4 KiB""#, 0.0),
+    (r#"kind = "exchange", volume = "4 KiB", dims = [16]"#, 0.0),
+    (r#"kind = "application", graph = "stencil:4x2x2""#, 0.0),
+];
+
+fn text(network: &str, workload: &str, router: &str) -> String {
+    format!(
+        r#"
+        {network}
+        router = {{ {router}, delay = "50 ns", buffer = "4 packets" }}
+        link = {{ bandwidth = "10 Gb/s", delay = "20 ns" }}
+        workload = {{ {workload}, packet_size = "256 B" }}
+        measure = {{ messages = true }}
+        "#
+    )
+}
+
+#[test]
+fn workloads_give_the_bytes_of_a_run_without_reuse() {
+    // Would catch phases of volumes that end in another batch, messages of a pair that are counted apart, and episodes
+    // of a step that are not recognised in the next one.
+    for (workload, least) in WORKLOADS {
+        for router in [r#"kind = "output-queued""#, r#"kind = "input-output-queued""#] {
+            let text = text(FAT_TREE, workload, router);
+            let (with, without, reuse) = both(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+            assert_eq!(as_text(&with), as_text(&without), "{text}\n{reuse:?}");
+            assert_eq!(reuse.gave_up, None, "{text}");
+            let share = reuse.replayed_messages as f64 / reuse.messages as f64;
+            assert!(share >= least, "{text}\n{share}: {reuse:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_reuse_cannot_finish_is_repeated_without_it() {
+    // Would catch results of a run that is cut, of a message that nobody receives, and of paths that are drawn.
+    let ring = WORKLOADS[0].0;
+    let cases = [
+        (text(FAT_TREE, ring, r#"kind = "output-queued""#) + "measure = { max_time = \"20 us\" }", "under way"),
+        (
+            text(r#"topology = { kind = "torus", dims = [4, 4] }"#, WORKLOADS[2].0, r#"kind = "output-queued""#)
+                + "routing = { kind = \"dimension-order\" }",
+            "no single path",
+        ),
+    ];
+    for (text, reason) in cases {
+        let text = text.replace("        measure = { messages = true }\n", "");
+        let (with, without, reuse) = both(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert_eq!(as_text(&with), as_text(&without), "{text}");
+        assert!(reuse.gave_up.is_some_and(|why| why.contains(reason)), "{text}");
+    }
+}
+
+#[test]
+fn keys_that_reuse_does_not_go_with_are_refused() {
+    // Would catch a key that is ignored, and an error at another key.
+    let plain = text(FAT_TREE, WORKLOADS[0].0, r#"kind = "output-queued""#);
+    let shared = r#"kind = "shared-buffer", memory = "64 packets""#;
+    let cases = [
+        (plain.replace("output-queued\"", "output-queued\", arbitration = \"oldest-first\""), "router.arbitration"),
+        (plain.replace("output-queued\"", "output-queued\", vcs = 2"), "router.vcs"),
+        (plain.replace(r#"kind = "output-queued""#, shared), "router.kind"),
+        (plain.replace("d-mod-k", "adaptive-up-down"), "routing.kind"),
+        (plain.replace("messages = true", "series = \"1 us\""), "simulation.reuse"),
+        (plain.replace("messages = true", "timeline = true"), "simulation.reuse"),
+        (plain.replace("messages = true", "unproven = true"), "measure.unproven"),
+        (format!("{plain}\nnode = {{ receive_buffer = \"8 packets\" }}"), "simulation.reuse"),
+        (format!("{plain}\nnic = {{ kind = \"loggp\", gap = \"100 ns\" }}"), "nic"),
+        (plain.replace("n = 2", "n = 2, planes = 2"), "topology.planes"),
+        (plain.replace(WORKLOADS[0].0, "kind = \"traffic\", load = 0.1"), "workload.kind"),
+        (
+            text(
+                "topology = { kind = \"torus\", dims = [5, 5] }\nrouting = { kind = \"dimension-order\" }",
+                WORKLOADS[0].0,
+                r#"kind = "input-queued""#,
+            ),
+            "routing.kind",
+        ),
+    ];
+    for (text, key) in cases {
+        let Err(error) = both(&text) else { panic!("{text}\nis not refused") };
+        assert!(error.contains(key) && error.contains("reuse"), "{key}: {error}");
+    }
+}

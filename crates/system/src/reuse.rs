@@ -1,0 +1,152 @@
+//! Keys that `simulation.reuse` does not go with, and results of reuse.
+
+use ::experiment::{ExperimentSpec, Model, WorkloadSpec};
+use ::mpi::collectives::CollectiveBackend;
+use ::network::{Feature, Network, NetworkModel, ReuseCounts};
+use ::routing::Routing;
+use ::topology::{ChannelClass, TopologySpec};
+use ::traffic::pacers::PacerSpec;
+use fabric::catalogue::{Arbitration, RouterSpec};
+use host::{ConnectionParams, NicParams, PartParams};
+use measure::ReuseResult;
+use units::KeyError;
+
+/// Refuses keys that do not go with `simulation.reuse`, so that none is ignored.
+///
+/// # Errors
+/// Names the first such key, and what is allowed.
+pub(crate) fn check(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Result<(), KeyError> {
+    if !spec.simulation.reuse {
+        return Ok(());
+    }
+    let found = network(spec).or_else(|| nodes(spec)).or_else(|| measure(spec));
+    let found = found.or_else(|| spec.workload.as_ref().and_then(workload));
+    debug_assert!(found.is_some() || model.has(Feature::Messages), "another model");
+    found.map_or(Ok(()), |(key, message)| Err(KeyError::new(key, message)))
+}
+
+/// Key and message of an error.
+type Wrong = (String, String);
+
+fn wrong(key: &str, what: &str) -> Option<Wrong> {
+    Some((key.to_owned(), format!("`simulation.reuse` requires {what}")))
+}
+
+fn network(spec: &ExperimentSpec) -> Option<Wrong> {
+    if matches!(spec.topology.topology, TopologySpec::Flat(_)) {
+        return wrong("topology.kind", "a topology with routers: a flat network has no packets to reuse");
+    }
+    if matches!(spec.simulation.model, Some(Model::Delay | Model::Flow)) {
+        return wrong("simulation.model", "`model = \"packet\"`, the default");
+    }
+    if spec.topology.planes > 1 {
+        return wrong("topology.planes", "one plane");
+    }
+    if !spec.jobs.is_empty() {
+        return wrong("job", "one workload, as `[workload]`");
+    }
+    match &spec.router {
+        RouterSpec::OutputQueued(_) | RouterSpec::InputQueued(_) | RouterSpec::InputOutputQueued(_) => {}
+        _ => return wrong("router.kind", "\"output-queued\", \"input-queued\" or \"input-output-queued\""),
+    }
+    match spec.router.input_arbitration() {
+        Some(Arbitration::RoundRobin) | None => None,
+        _ => wrong("router.arbitration", "\"round-robin\""),
+    }
+}
+
+fn nodes(spec: &ExperimentSpec) -> Option<Wrong> {
+    let params = spec.nic.parts().map(|parts| parts.params(NicParams::free(1, 0, 1)))?;
+    match params.parts == PartParams::NONE && params.connections == ConnectionParams::NONE {
+        true => None,
+        false => wrong(
+            "nic",
+            "an interface without parts that packets pass one by one (PIO, DMA, bus, gaps, latency, connections): \
+             `kind = \"ideal\"`, or \"loggp\" with overheads only",
+        ),
+    }
+}
+
+fn measure(spec: &ExperimentSpec) -> Option<Wrong> {
+    let measure = &spec.measure;
+    if measure.unproven {
+        return wrong("measure.unproven", "a routing that is proven free of deadlock");
+    }
+    measure.search.and_then(|_| wrong("measure.search", "a workload that finishes"))
+}
+
+fn workload(spec: &WorkloadSpec) -> Option<Wrong> {
+    match spec {
+        WorkloadSpec::Traffic(_) | WorkloadSpec::Collective(_) => {
+            let what = "a workload that finishes: \"program\", \"benchmark\", \"exchange\" or \"application\"";
+            return wrong("workload.kind", what);
+        }
+        WorkloadSpec::Application(own) if own.collectives == Some(CollectiveBackend::Hardware) => {
+            return wrong("workload.collectives", "switches that neither copy nor combine packets");
+        }
+        _ => {}
+    }
+    match *spec.pacer() == PacerSpec::default() {
+        true => None,
+        false => wrong("workload.pacer", "messages that no pacer holds back"),
+    }
+}
+
+/// Refuses an adaptive routing.
+///
+/// # Errors
+/// If the model reuses what it has simulated and the routing chooses paths by congestion.
+pub(crate) fn check_routing(routing: &dyn Routing, model: &dyn NetworkModel) -> Result<(), KeyError> {
+    if !model.has(Feature::Messages) || !routing.adaptive() {
+        return Ok(());
+    }
+    let message = format!(
+        "`simulation.reuse` requires a routing with one path between two nodes, such as d-mod-k on a fat tree or \
+         dimension-order on a torus: `{}` chooses paths by the queues of routers",
+        routing.kind()
+    );
+    Err(KeyError::new("routing.kind", message))
+}
+
+/// Refuses virtual channels between which packets choose.
+///
+/// # Errors
+/// If the model reuses what it has simulated and a class has several virtual channels, or an input several queues that
+/// share its side of the crossbar.
+pub(crate) fn check_channels(spec: &ExperimentSpec, network: &Network) -> Result<(), KeyError> {
+    if !network.has(Feature::Messages) {
+        return Ok(());
+    }
+    let plan = &network.plan;
+    let classes = (0..network.topology.class_names().len() as u8).map(ChannelClass);
+    if classes.into_iter().any(|class| plan.vcs_per_class_on(class) > 1) {
+        let message = "`simulation.reuse` requires one virtual channel for each class of the routing: leave `vcs` out";
+        return Err(KeyError::new("router.vcs", message));
+    }
+    if !matches!(spec.router, RouterSpec::OutputQueued(_)) && plan.vcs() > 1 {
+        let message = format!(
+            "`simulation.reuse` requires a routing with one class of virtual channels, or `router.kind = \
+             \"output-queued\"`: `{}` has {}",
+            network.routing.kind(),
+            plan.vcs()
+        );
+        return Err(KeyError::new("routing.kind", message));
+    }
+    Ok(())
+}
+
+/// Returns the result of reuse. `gave_up` is the reason why the run was repeated without it.
+pub(crate) fn result(counts: &ReuseCounts, gave_up: Option<String>) -> ReuseResult {
+    let &ReuseCounts { messages, replayed, episodes, records, joins, merges, moved_pointers, .. } = counts;
+    ReuseResult {
+        messages,
+        replayed_messages: replayed,
+        episodes,
+        records,
+        joins,
+        merges,
+        moved_pointers,
+        simulated_packet_hops: counts.simulated_hops,
+        gave_up,
+    }
+}
