@@ -194,7 +194,13 @@ units::record!(
         Notice,
     }
 );
-units::record!(TracedFlight { message, part, arrived, at, by });
+units::record!(
+    enum FlightEnd {
+        HandedOver,
+        Arrived,
+    }
+);
+units::record!(TracedFlight { message, part, end, at, by });
 
 impl Record for Carriage {
     fn put(&self, to: &mut Vec<u8>) {
