@@ -5,7 +5,7 @@
 DATA has `collectives.csv` and `allocations`, as published with the benchmark suite PICO (HLC-Lab). All points are
 simulated except those of `validation/fitted.csv`. FOLDER stores finished simulations, from which the same command
 continues. `--page` replaces the tables between the marks `<!-- NAME -->` and `<!-- end -->` of a page, and draws
-`images/measured-machines.png` beside it. Without it, the tables are printed.
+`images/measured-machines.png` beside it. The tables are printed if it is missing.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutthrough.plots.theme import looks
 from cutthrough.runs.sweeps import Effort
-from cutthrough.validation import read
+from cutthrough.validation import predict, read, setup_of
 from cutthrough.validation.judged import choices, errors, size_class
 from cutthrough.validation.pictures import overview
-from cutthrough.validation.study import Request, listed, study
+from cutthrough.validation.simulating import Kept, Running
+from cutthrough.validation.study import Request, hosts_of, listed, study
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
 MACHINES = {"lumi": "LUMI", "leonardo": "Leonardo", "mare-nostrum": "MareNostrum 5", "fugaku": "Fugaku"}
 #: Largest number of nodes of the fitted points, and of points that are simulated packet by packet.
 FITTED, PACKETS = {"lumi": 8, "leonardo": 8, "mare-nostrum": 32, "fugaku": 8}, 256
-#: Largest number of nodes of the main table: that of Fugaku's larger runs has a table of its own.
+#: Largest number of nodes of the main table.
 LARGE = 1024
+#: A point that is not simulated: the reduction sends 67 million messages.
+LONGEST = ("8x8x8", "BINE-BINOMIAL_TREE-UTOFU-4096-6", 1 << 29)
 CLASSES = ("to 2 KiB", "to 128 KiB", "to 8 MiB", "above 8 MiB")
 OPERATIONS = ("allreduce", "allgather", "reduce-scatter", "broadcast", "reduce", "gather", "scatter", "alltoall")
 #: Largest cost of a choice that counts as right.
@@ -80,7 +84,7 @@ def _percent(value: float, signed: bool = False) -> str:
 def _row(name: str, found: Sequence[Predicted], *between: str) -> str:
     own = errors(found, COLUMN)
     if own is None:
-        return f"| {name} | {' | '.join(between)} | 0 | | | |"
+        return f"| {' | '.join((name, *between))} | 0 | | | |"
     cells = (name, *between, f"{own.count:,}", _percent(own.median), _percent(own.p90), _percent(own.bias, True))
     return f"| {' | '.join(cells)} |"
 
@@ -95,17 +99,21 @@ def _table(heading: str, rows: Sequence[str]) -> list[str]:
     return [heading, "|" + "---|" * count, *rows]
 
 
+def _nodes(found: Sequence[Predicted]) -> str:
+    counts = sorted({each.point.ranks for each in found})
+    return " to ".join(f"{count:,}" for count in dict.fromkeys(counts[:1] + counts[-1:]))
+
+
 def _main(found: dict[str, list[Predicted]], fitted: dict[str, int]) -> list[str]:
     rows = []
     for machine, own in found.items():
-        rows.append(_row(MACHINES[machine], own, str(fitted[machine])))
+        rows.append(_row(MACHINES[machine], own, str(fitted[machine]), _nodes(own)))
         larger = [each for each in own if each.point.ranks > FITTED[machine]]
-        rows.append(_row("of these, more nodes than in the fit", larger, ""))
-        if any(each.guessed for each in own):
-            rows.append(
-                _row("of these, algorithms with a public definition", [each for each in own if not each.guessed], "")
-            )
-    return _table("| machine | fitted points | predicted points | median | 90th percentile | bias |", rows)
+        rows.append(_row("of these, more nodes than in the fit", larger, "", _nodes(larger)))
+        public = [each for each in own if not each.guessed]
+        if len(public) < len(own):
+            rows.append(_row("of these, algorithms with a public definition", public, "", _nodes(public)))
+    return _table("| machine | fitted points | nodes | predicted points | median | 90th percentile | bias |", rows)
 
 
 def _by(found: dict[str, list[Predicted]], names: Sequence[str], of: Callable[[Measured], str]) -> list[str]:
@@ -123,8 +131,11 @@ def _choices(found: dict[str, list[Predicted]]) -> list[str]:
     for machine, own in found.items():
         chosen = choices(own, COLUMN)
         right = sum(each.cost <= RIGHT for each in chosen)
-        rows.append(f"| {MACHINES[machine]} | {len(chosen)} | {100 * right / max(len(chosen), 1):.0f} % |")
-    return _table("| machine | cells | within 10 % of the fastest |", rows)
+        by_operation = [errors([each for each in own if each.point.operation == name], COLUMN) for name in OPERATIONS]
+        smallest = min((each.rank_correlation for each in by_operation if each and each.rank_correlation), default=0.0)
+        cells = (MACHINES[machine], str(len(chosen)), f"{100 * right / max(len(chosen), 1):.0f} %", f"{smallest:.2f}")
+        rows.append(f"| {' | '.join(cells)} |")
+    return _table("| machine | cells | within 10 % of the fastest | smallest rank correlation |", rows)
 
 
 def _missing(found: dict[str, list[Predicted]]) -> list[str]:
@@ -149,12 +160,18 @@ def _others(found: dict[str, list[Predicted]], about: str) -> list[str]:
     return _table(f"| {about} | points | median | 90th percentile | bias |", rows)
 
 
-def _simulated(points: Sequence[Measured], data: Path, out: Path, jobs: int) -> list[Predicted]:
+def _simulated(points: Sequence[Measured], arguments: argparse.Namespace, *, whole: bool = False) -> list[Predicted]:
+    """Simulates points of one machine. If `whole`, the delay model replaces packets for any number of nodes."""
     if not points:
         return []
-    name = points[0].machine
-    request = Request(None, data / "allocations", COLUMN, effort=Effort(jobs), kept=out / f"{name}.txt")
-    return study(points, request)[0]
+    name, allocations = points[0].machine, arguments.data / "allocations"
+    kept, effort = arguments.out / f"{name}.txt", Effort(arguments.jobs)
+    if not whole:
+        return study(points, Request(None, allocations, COLUMN, effort=effort, kept=kept))[0]
+    files = {(own.run, own.ranks): hosts_of(allocations, name, own) for own in points}
+    hosts = {key: path for key, path in files.items() if path is not None}
+    setup = replace(setup_of(name), whole=1)
+    return predict(points, setup, running=Running(hosts, effort, kept=Kept.of(kept)))
 
 
 def tables(arguments: argparse.Namespace) -> tuple[dict[str, list[str]], list[Predicted]]:
@@ -168,20 +185,22 @@ def tables(arguments: argparse.Namespace) -> tuple[dict[str, list[str]], list[Pr
     for machine in arguments.machine or MACHINES:
         own = [each for each in points if each.machine == machine]
         rest = [each for each in own if each.key not in keys]
-        fitted[machine] = len(own) - len(rest)
-        found = _simulated(rest, arguments.data, arguments.out, arguments.jobs)
-        main[machine] = [each for each in found if each.point.per_node == 1 and each.point.ranks <= LARGE]
-        several[machine] = [each for each in found if each.point.per_node > 1]
-        large[machine] = [each for each in found if each.point.per_node == 1 and each.point.ranks > LARGE]
+        rest = [each for each in rest if (each.nodes, each.algorithm, each.bytes) != LONGEST or machine != "fugaku"]
+        fitted[machine] = sum(each.key in keys for each in own)
+        main[machine] = _simulated([each for each in rest if each.per_node == 1 and each.ranks <= LARGE], arguments)
+        if not arguments.main:
+            several[machine] = _simulated([each for each in rest if each.per_node > 1], arguments, whole=True)
+            large[machine] = _simulated([each for each in rest if each.per_node == 1 and each.ranks > LARGE], arguments)
     made = {
         "main": _main(main, fitted),
         "sizes": _by(main, CLASSES, lambda own: size_class(own.bytes)),
         "operations": _by(main, OPERATIONS, lambda own: own.operation),
         "choices": _choices(main),
         "missing": _missing(main),
-        "several": _others(several, "several ranks a node"),
-        "large": _others(large, "more than 1,024 nodes"),
     }
+    if not arguments.main:
+        made["several"] = _others(several, "several ranks a node")
+        made["large"] = _others(large, "more than 1,024 nodes")
     return made, [each for own in main.values() for each in own]
 
 
@@ -192,6 +211,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of finished simulations")
     parser.add_argument("--machine", action="append", choices=list(MACHINES), help="machines; default: all")
     parser.add_argument("--page", type=Path, help="page whose tables are replaced")
+    parser.add_argument("--main", action="store_true", help="only the tables of one rank a node, up to 1,024 nodes")
     parser.add_argument("--jobs", type=int, default=0, help="simulations at once; 0: one for each core")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)

@@ -85,7 +85,7 @@ def links(shape: Sequence[int]) -> int:
 def _exchange(point: Measured, mpi: _Times, ports: int) -> float:
     """Returns the time in which a rank exchanges addresses with its partner of each step, by messages of MPI.
 
-    A rank sends to all partners, and then receives from one after the other. Ports in the opposite direction of a
+    A rank sends to all partners, and then receives from each of them in turn. Ports in the opposite direction of a
     dimension have other partners, with which it exchanges addresses a second time.
     """
     steps = sum(math.ceil(math.log2(own)) for own in point.shape)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cutthrough.validation.measured import Measured
     from cutthrough.validation.setups import Setup
 
-__all__ = ["COLUMNS", "Request", "chosen_column", "limited", "listed", "study"]
+__all__ = ["COLUMNS", "Request", "chosen_column", "hosts_of", "limited", "listed", "study"]
 
 #: Columns of measured times, the most robust first.
 COLUMNS = ("p10", "median", "mean", "max", "min", "p90")
@@ -118,7 +118,7 @@ def study(
     fits: dict[tuple[str, tuple[int, ...]], Mapping[str, Any]] = {}
     for (name, variant), places in sorted(groups.items(), key=lambda each: (each[0][0], len(each[0][1]), each[0][1])):
         setup, own = setups[name], [points[place] for place in places]
-        hosts = {(point.run, point.ranks): path for point in own if (path := _hosts(request.hosts, name, point))}
+        hosts = {(point.run, point.ranks): path for point in own if (path := hosts_of(request.hosts, name, point))}
         if tell is not None and (request.hosts is not None or any(point.hosts for point in points)):
             for run in sorted({point.run for point in own if (point.run, point.ranks) not in hosts}):
                 where = "there are" if request.hosts is None else f"{request.hosts} has"
@@ -203,7 +203,7 @@ def listed(path: Path) -> set[tuple[str, ...]]:
     return {tuple(OPERATIONS[row[name]] if name == "collective" else row[name] for name in KEYS) for row in rows}
 
 
-def _hosts(given: Path | None, machine: str, point: Measured) -> Path | None:
+def hosts_of(given: Path | None, machine: str, point: Measured) -> Path | None:
     """Returns the file with the hosts of a point: the given one, or that of the table. None: there is no such file."""
     if given is None:
         return point.hosts

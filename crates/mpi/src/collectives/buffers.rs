@@ -11,8 +11,8 @@ use super::table::{Algorithm, Operation};
 
 /// Largest block that the GNU C library takes from the heap, in bytes.
 const LARGEST_OF_HEAP: u64 = 32 << 20;
-/// Smallest sum of blocks of which the heap returns memory, in bytes. A process has unmapped blocks of a few hundred KiB
-/// before, in its initialization (an assumption).
+/// Smallest sum of blocks of which the heap returns memory, in bytes. A process has unmapped blocks of a few hundred
+/// KiB before, in its initialization (an assumption).
 const LEAST_RETURNED: u64 = 512 << 10;
 /// Unused memory at the end of the heap that the GNU C library does not return, in bytes.
 const PAD: u64 = 128 << 10;
@@ -25,8 +25,8 @@ struct Buffers {
     received: [u64; 2],
 }
 
-/// Returns the bytes of new pages that a member writes in its temporary buffers in each call. `own` is the number of the
-/// member in a group of `members` members.
+/// Returns the bytes of new pages that a member writes in its temporary buffers in each call. `own` is the number of
+/// the member in a group of `members` members.
 pub(super) fn new_bytes(call: &Collective, own: u32, members: u32) -> u64 {
     let Buffers { written, received: [first, second] } = buffers(call, own, members);
     if written > LARGEST_OF_HEAP {
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn pages_are_new_by_the_rules_of_the_library_of_c() {
-        // Would catch a buffer that is forgotten or counted for a member without it, and a block of the heap that stays.
+        // Would catch a buffer that is forgotten or counted for a member that has none, and a block of the heap that stays.
         use {Algorithm as A, Operation as O};
         const KIB: u64 = 1 << 10;
         const MIB: u64 = 1 << 20;
