@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import cutthrough.processes.building as building
+import cutthrough.processes.launched as launched
 import pytest
 from cutthrough.points.table import PROCESSES
 
@@ -178,3 +179,32 @@ def test_mpi_that_is_initialized_is_used_and_left(launcher: str, tmp_path: Path)
     )
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout)["points"][0]["processes"] == 2
+
+
+@pytest.mark.parametrize(
+    ("variables", "count"),
+    [
+        ({}, 1),
+        ({"OMPI_COMM_WORLD_SIZE": "4"}, 4),
+        ({"PMI_SIZE": "3"}, 3),
+        ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_NTASKS": "16"}, 8),
+        ({"SLURM_NTASKS": "16", "SLURM_PROCID": "0"}, 1),
+    ],
+    ids=["none", "openmpi", "mpich", "srun", "sbatch"],
+)
+def test_launchers_are_recognised(variables: dict[str, str], count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a launcher that is not noticed, and a batch script of Slurm that is taken for one of its tasks."""
+    for name in launched.COUNTS:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert launched.count() == count
+
+
+def test_a_compiler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a traceback, and an option that is blamed for a variable."""
+    monkeypatch.setenv(launched.VARIABLE, "mpicc.nowhere")
+    with pytest.raises(ValueError, match=r"CUTTHROUGH_MPICC: there is no compiler `mpicc\.nowhere`"):
+        launched.compiler()
+    with pytest.raises(ValueError, match=r"--mpicc: there is no compiler `mpicc\.neither`"):
+        launched.compiler("mpicc.neither")

@@ -161,8 +161,11 @@ fn errors_of_ranks_and_models_end_every_process() {
         let [first, last] = ranks;
         ProgramFile::goal(name, &format!("num_ranks 8\nrank 0 {{\n{first}\n}}\n{idle}rank 7 {{\n{last}\n}}"))
     };
-    let goal = program("nobody-sends", ["recv 8b from 7 tag 3", "recv 8b from 1\nsend 16b to 0"]);
-    let truncated = program("truncated", ["recv 8b from 7", "send 16b to 0"]);
+    let goal = program(
+        "nobody-sends",
+        ["a: recv 8b from any tag any\nb: recv 8b from 7 tag 5\nb requires a", "send 8b to 0 tag 5"],
+    );
+    let truncated = program("truncated", ["recv 8b from any tag 0", "send 9b to 0 tag 0"]);
     let keys = |program: &str| {
         format!(
             "topology = {{ kind = \"torus\", dims = [4, 2] }}\nworkload = {{ kind = \"program\", program = {program} }}"
@@ -170,7 +173,7 @@ fn errors_of_ranks_and_models_end_every_process() {
     };
     let stuck = build(&text_of(&keys(&goal.program()))).unwrap();
     let alone = run(&stuck, &RunOptions { threads: 1, ..RunOptions::default() }).unwrap_err();
-    assert!(alone.to_string().contains("rank 0 waits for a message from rank 7 under tag 3"), "{alone}");
+    assert!(alone.to_string().contains("rank 0 waits for a message from rank 7 under tag 5"), "{alone}");
     let refused = build(&text_of(&keys(&truncated.program()))).unwrap();
     let too_long = run(&refused, &RunOptions { threads: 1, ..RunOptions::default() }).unwrap_err();
     for (system, alone) in [(&stuck, &alone), (&refused, &too_long)] {
