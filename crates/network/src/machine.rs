@@ -35,7 +35,7 @@ pub trait Machine {
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic));
     /// Changes the traffic of every partition at the present time, and carries out the actions that it then requests.
     fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions));
-    /// Returns what the machine has reused. None if it does not reuse what it has simulated.
+    /// Returns the counts of reuse. None if the machine replays nothing.
     fn reuse(&self) -> Option<ReuseCounts> {
         None
     }
