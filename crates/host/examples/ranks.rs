@@ -53,6 +53,7 @@ fn interface(eager: Option<u64>) -> NicParams {
         control: 32,
         packet: 1 << 30,
         whole: false,
+        ends: false,
         pace: 1,
         tick: 1,
         protocol: ProtocolParams::PLAIN,

@@ -71,7 +71,7 @@ pub trait Machine {
     fn window_times(&self) -> Option<WindowTimes> {
         None
     }
-    /// Returns what the machine has reused. None if it does not reuse what it has simulated.
+    /// Returns the counts of reuse. None if the machine replays nothing.
     fn reuse(&self) -> Option<ReuseCounts> {
         None
     }

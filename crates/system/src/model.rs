@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ::mpi::collectives::CollectiveBackend;
 use units::KeyError;
 
+use crate::reuse;
 use ::experiment::{ExperimentSpec, InSwitchSpec, JobSpec, Model, WorkloadSpec};
 use ::network::{DelayModel, Feature, FlowModel, NetworkModel, PacketModel, ReuseModel};
 use ::routing::Routing;
@@ -50,6 +51,7 @@ pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
 /// # Errors
 /// If a key has no meaning in the model. The error names the first such key.
 pub(crate) fn check(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Result<(), KeyError> {
+    reuse::check(spec, model)?;
     let lacks = |feature: Feature| !model.has(feature);
     let found = chosen(spec).or_else(|| lacks(Feature::Routers).then(|| routers(spec)).flatten());
     let found = found.or_else(|| lacks(Feature::Routes).then(|| routes(spec)).flatten());
@@ -228,11 +230,12 @@ fn flows_of(spec: &WorkloadSpec) -> Option<Wrong> {
     }
 }
 
-/// Refuses an adaptive routing on a network of flows.
+/// Refuses an adaptive routing on a network of flows or with reuse.
 ///
 /// # Errors
-/// If the model has flows and the routing chooses paths by congestion.
+/// If the model has flows or replays episodes, and the routing chooses paths by congestion.
 pub(crate) fn check_routing(routing: &dyn Routing, model: &dyn NetworkModel) -> Result<(), KeyError> {
+    reuse::check_routing(routing, model)?;
     if !model.has(Feature::Flows) || !routing.adaptive() {
         return Ok(());
     }

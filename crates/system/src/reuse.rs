@@ -1,4 +1,4 @@
-//! Keys that `simulation.reuse` does not go with, and results of reuse.
+//! Keys that exclude `simulation.reuse`, and results of reuse.
 
 use ::experiment::{ExperimentSpec, Model, WorkloadSpec};
 use ::mpi::collectives::CollectiveBackend;
@@ -95,7 +95,7 @@ fn workload(spec: &WorkloadSpec) -> Option<Wrong> {
 /// Refuses an adaptive routing.
 ///
 /// # Errors
-/// If the model reuses what it has simulated and the routing chooses paths by congestion.
+/// If the model replays episodes and the routing chooses paths by congestion.
 pub(crate) fn check_routing(routing: &dyn Routing, model: &dyn NetworkModel) -> Result<(), KeyError> {
     if !model.has(Feature::Messages) || !routing.adaptive() {
         return Ok(());
@@ -111,7 +111,7 @@ pub(crate) fn check_routing(routing: &dyn Routing, model: &dyn NetworkModel) -> 
 /// Refuses virtual channels between which packets choose.
 ///
 /// # Errors
-/// If the model reuses what it has simulated and a class has several virtual channels, or an input several queues that
+/// If the model replays episodes and a class has several virtual channels, or an input several queues that
 /// share its side of the crossbar.
 pub(crate) fn check_channels(spec: &ExperimentSpec, network: &Network) -> Result<(), KeyError> {
     if !network.has(Feature::Messages) {

@@ -88,7 +88,6 @@ impl System {
         parts: &BuildCache,
     ) -> Result<Self, KeyError> {
         let topology = parts.topology(spec, base)?;
-        reuse::check(spec, &**model)?;
         model::check(spec, &**model)?;
         let written = spec;
         let joined = topology.views().networks.filter(|_| !spec.networks.is_empty());
@@ -99,7 +98,6 @@ impl System {
         ports::check(&*topology, &spec.router)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
         model::check_routing(&*routing, &**model)?;
-        reuse::check_routing(&*routing, &**model)?;
         let jobs = jobs_of(spec, (&topology, &**model), (base, parts))?;
         if spec.nic.parts().is_some() || spec.networks.iter().any(|own| own.nic.is_some()) {
             let placed = jobs.iter().map(|job| {

@@ -23,6 +23,7 @@ from cutthrough.quantities.tables import (
     PhaseResult,
     PointWarning,
     QueueSeries,
+    ReuseResult,
     RowResult,
     SeriesResult,
     TimelineMessages,
@@ -47,6 +48,7 @@ __all__ = [
     "PointWarning",
     "Quantities",
     "QueueSeries",
+    "ReuseResult",
     "RowResult",
     "SeriesResult",
     "TimelineMessages",
@@ -460,6 +462,7 @@ class Quantities(Measured):
     hottest_channels = several(ChannelUtilization)("Channels with the highest utilization.")
     messages = optional(MessageResult)("""Latencies and slowdowns of messages. Requires `measure.messages`. With several
         jobs, each job has its own.""")
+    reuse = optional(ReuseResult)("What was saved by `simulation.reuse`. Omitted without it.")
     series = optional(SeriesResult)("Time series. Requires `measure.series`.")
     warnings = several(PointWarning)("Warnings about results that may mislead. Omitted if there are none.")
     notes = optional(list[str | None])("""Notes on what readers of files have left out or assumed, one sentence each.

@@ -24,6 +24,7 @@ __all__ = [
     "PhaseResult",
     "PointWarning",
     "QueueSeries",
+    "ReuseResult",
     "RowResult",
     "SeriesResult",
     "TimelineMessages",
@@ -328,6 +329,22 @@ class MessageResult(dict[str, Any]):
         there are more than 16, classes by powers of two.""")
     distribution = required(Distribution)("""Distribution of latencies and slowdowns. Null unless all measured messages
         arrived.""")
+
+
+class ReuseResult(dict[str, Any]):
+    """Counts of reuse. All other quantities are those of a run without it."""
+
+    messages = required(int)("Messages that have crossed the network, protocol messages included.")
+    replayed_messages = required(int)("""Messages of them whose packets were not simulated for them: their episode was
+        replayed.""")
+    episodes = required(int)("Messages that have begun an episode. Episodes that meet are merged.")
+    records = required(int)("Records: different episodes that were simulated.")
+    joins = required(int)("Records looked up for an episode under way that a message had joined.")
+    merges = required(int)("Episodes under way that were merged into others.")
+    moved_pointers = required(int)("""Records looked up for an episode that began with a moved round-robin pointer.""")
+    simulated_packet_hops = required(int)("""Packet-hops that were simulated, of the `packet_hops` of the point. An
+        episode that is simulated again with a message that has joined it counts again.""")
+    gave_up = optional(str)("Reason why the run was repeated without reuse. Null if it was not.")
 
 
 class QueueSeries(dict[str, Any]):

@@ -13,7 +13,7 @@ from cutthrough.points.series import brief_labels, label_of
 from cutthrough.reports.tables import memory_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["check_table", "checks_table", "cost_line", "notes_of", "warnings_of"]
 
@@ -105,8 +105,27 @@ def _count(number: float) -> str:
 
 
 def notes_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns what readers of files have left out or assumed, each note once."""
-    return list(dict.fromkeys(note for point in points for note in point.get("notes", ())))
+    """Returns what readers of files have left out or assumed, each note once, and what reuse has saved."""
+    notes = (note for point in points for note in point.get("notes", ()))
+    return list(dict.fromkeys((*notes, *_saved_by_reuse(points))))
+
+
+def _saved_by_reuse(points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Returns the sums of the counts of reuse, and the reasons why runs were repeated without it."""
+    with_reuse = [(point, point["reuse"]) for point in points if point.get("reuse")]
+    kept = [(point, reuse) for point, reuse in with_reuse if reuse["gave_up"] is None]
+    if kept:
+        messages, replayed, records, simulated = (
+            sum(reuse[key] for _, reuse in kept)
+            for key in ("messages", "replayed_messages", "records", "simulated_packet_hops")
+        )
+        hops = sum(point["packet_hops"] for point, _ in kept)
+        yield (
+            f"reuse replayed {_count(replayed)} of {_count(messages)} messages from {_count(records)} records, and "
+            f"simulated {_count(simulated)} packet-hops for {_count(hops)}"
+        )
+    for reason in dict.fromkeys(reuse["gave_up"] for _, reuse in with_reuse if reuse["gave_up"]):
+        yield f"a run was repeated without reuse: {reason}"
 
 
 def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:

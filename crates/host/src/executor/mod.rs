@@ -419,8 +419,7 @@ impl Executor {
         if taken.room != Room::None {
             self.leaves_room(source, &taken, tick);
         }
-        let arrives_twice = self.interface.ends && taken.bytes > self.interface.packet;
-        self.progress.packets += 1 + i64::from(arrives_twice);
+        self.progress.packets += self.arrivals_of(taken.bytes);
         let queues::Outgoing { flow_id, mark, dst } = taken.message;
         Some(Outgoing { flow_id, mark, dst, bytes: taken.bytes, generated_at: taken.generated_at })
     }

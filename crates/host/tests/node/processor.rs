@@ -19,6 +19,7 @@ pub const LOGGP: NicParams = NicParams {
     control: 32,
     packet: 100,
     whole: false,
+    ends: false,
     pace: 0,
     tick: 1,
     overhead_per_byte: PerByte::FREE,

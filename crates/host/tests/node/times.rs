@@ -19,6 +19,7 @@ pub const INTERFACE: NicParams = NicParams {
     control: 32,
     packet: 100,
     whole: false,
+    ends: false,
     pace: 10,
     tick: 2,
     overhead_per_byte: PerByte::FREE,

@@ -28,15 +28,15 @@ use machine::ReuseMachine;
 pub use naming::KeyField;
 use run::ReuseRun;
 
-/// Network of routers that carry packets, which reuses what it has simulated. Requires one job of ranks or volumes, a
-/// deterministic routing, and routers whose only state while they are idle is a round-robin pointer for each output.
+/// Network of routers that carry packets, with replayed episodes. Requires one job of ranks or volumes, a deterministic
+/// routing, and routers whose only state while they are idle is a round-robin pointer for each output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReuseModel {
     /// Field that keys of episodes leave out, so that results are wrong: for tests that keys need it.
     pub left_out: Option<KeyField>,
 }
 
-/// Counts of what a run has reused.
+/// Counts of reuse in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReuseCounts {
     /// Messages that have arrived.

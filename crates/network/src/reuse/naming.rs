@@ -1,7 +1,6 @@
 //! Key of an episode: its messages up to a renaming of channels that keeps the order of inputs at each output.
 //!
-//! Routers are not named. Two channels meet in one only if a message uses both, one after the other, and outputs of a
-//! router depend on one another by their common inputs only.
+//! Routers are not named: outputs of a router depend on one another only by inputs that they have in common.
 
 use super::paths::{NONE, Paths};
 

@@ -22,6 +22,12 @@ impl Executor {
         }
     }
 
+    /// Returns the number of arrivals that the network reports of a packet or of a part that it takes whole.
+    #[inline]
+    pub(in super::super) fn arrivals_of(&self, bytes: u32) -> i64 {
+        1 + i64::from(self.interface.ends && bytes > self.interface.packet)
+    }
+
     /// Passes a packet of a source through the sending parts: it is generated when they let it, so that its tail leaves
     /// the link no sooner than it has passed them.
     pub(in super::super) fn pass_sending(&mut self, source: usize, packet: &mut Taken) {
