@@ -145,6 +145,18 @@ def test_threads_and_seeds_change_nothing() -> None:
     assert points[0] == points[1]
 
 
+def test_check_estimates_messages() -> None:
+    """Catches an estimate of the packets of messages: their sizes change neither the counts nor the time."""
+    for size in ("64 KiB", "64 MiB"):
+        program = {"kind": "collective", "operation": "allreduce", "algorithm": "ring", "size": size}
+        sections = {**BASE, "topology": "single-switch:8", "simulation": {"model": "flow"}}
+        workload = {"kind": "program", "program": program}
+        found = ct.check({**sections, "workload": workload})[0]
+        point = ct.run({**sections, "workload": workload})[0]
+        assert found["packet_hops"] == point["packet_hops"] == found["messages"] == 8 * 14
+        assert found["seconds"] == pytest.approx(8 * 14 / 2e5)
+
+
 @pytest.mark.parametrize(
     ("topology", "routing", "is_spread"),
     [("torus:4x4", None, True), ("mesh:4x4", None, False), ("fat-tree:k=4,n=2", "d-mod-k", False),
