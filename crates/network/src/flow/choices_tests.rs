@@ -33,8 +33,8 @@ fn strands_take_candidates_in_turn() {
 
 #[test]
 fn drawn_choices_are_uniform_and_independent() {
-    // Would catch draws that follow the number of the packet, and a bias: 4 candidates are expected 2500 times each, with
-    // a standard deviation of 43.
+    // Would catch draws that follow the number of the packet, and a bias: 4 candidates are expected 2500 times each,
+    // with a standard deviation of 43.
     let times = taken(10_000, 4, |number| Choices::drawn(number, 32, 7), Choice::Random);
     assert!(times.iter().all(|&own| own.abs_diff(2500) < 200), "{times:?}");
     assert!(times.iter().any(|&own| own.abs_diff(2500) > 2), "{times:?} is in turn");

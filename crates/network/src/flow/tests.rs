@@ -200,8 +200,8 @@ fn changes_give_the_rates_of_a_new_start() {
 
 #[test]
 fn a_flow_whose_buffers_are_full_holds_up_others_on_its_way() {
-    // Would catch a channel that passes packets behind one that waits: flows 0 and 1 come to channel 4 by two inputs, and
-    // flow 0 has a third of channel 5. Before its buffers are full flow 1 has the rest of channel 4.
+    // Would catch a channel that passes packets behind one that waits: flows 0 and 1 come to channel 4 by two inputs,
+    // and flow 0 has a third of channel 5. Before its buffers are full flow 1 has the rest of channel 4.
     let paths: [&[u32]; 4] = [&[0, 4, 5], &[1, 4, 6], &[2, 5], &[3, 5]];
     for waits in [false, true] {
         let channels = (0..7).map(|_| channel(1.0));
@@ -220,10 +220,10 @@ fn a_flow_whose_buffers_are_full_holds_up_others_on_its_way() {
 
 #[test]
 fn drawn_paths_cost_bandwidth() {
-    // Would catch a channel that random packets fill, a loss that is taken twice, and a loss on channels 5 and 6, where all
-    // packets of a flow come together. Halves of both flows meet on channel 2 behind crosspoints of 4 packets, whose
-    // queues are empty for (1 - 1/2) / (2 x 4) of the time; queues that share 4 packets have 2 each. FIFOs with two inputs
-    // carry 3/4 (Karol, Hluchyj and Morgan 1987).
+    // Would catch a channel that random packets fill, a loss that is taken twice, and a loss on channels 5 and 6, where
+    // all packets of a flow come together. Halves of both flows meet on channel 2 behind crosspoints of 4 packets,
+    // whose queues are empty for (1 - 1/2) / (2 x 4) of the time; queues that share 4 packets have 2 each. FIFOs with
+    // two inputs carry 3/4 (Karol, Hluchyj and Morgan 1987).
     let flow = |from: u32, other: u32| {
         let mut paths = PathSet::of(&[(&[from, 2, 5 + from], 0.5), (&[from, other, 5 + from], 0.5)], 1.0);
         paths.is_random = true;
@@ -249,7 +249,8 @@ fn drawn_paths_cost_bandwidth() {
 #[test]
 fn flows_share_the_buffers_on_their_way() {
     // Would catch a buffer that is counted for each of the flows that share it, one behind the channel that limits a
-    // flow, and a memory that one output has alone: flows 0 and 1 come by channel 4, and with flow 2 they fill channel 5.
+    // flow, and a memory that one output has alone: flows 0 and 1 come by channel 4, and with flow 2 they fill channel
+    // 5.
     let memory = Behind::Memory { bytes: 900.0, alpha: 1.0 };
     let limits = |to: u32| ChannelLimits { room: 60.0, behind: memory, from: to.wrapping_sub(1), to, ..channel(1.0) };
     let channels = [0, 0, 1, 1, 1, 2, 3].map(limits);
@@ -259,8 +260,8 @@ fn flows_share_the_buffers_on_their_way() {
         network.start(flow, &PathSet::of(&[(channels, 1.0)], 1.0), PathPart::Whole);
     }
     network.settle(0, &mut Vec::new());
-    // Channel 0 has 60 bytes, and half of an output's memory, 450 bytes, before channel 4. Channel 4 has 60 bytes for two
-    // flows, and of the memory before channel 5 half again.
+    // Channel 0 has 60 bytes, and half of an output's memory, 450 bytes, before channel 4. Channel 4 has 60 bytes for
+    // two flows, and of the memory before channel 5 half again.
     assert_near(&[network.room(0)], &[60.0 + 225.0 + 30.0 + 225.0]);
     assert_near(&[network.room(2)], &[60.0 + 225.0]);
 }

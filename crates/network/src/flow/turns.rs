@@ -1,9 +1,9 @@
 //! Turns of a node's messages, and the bytes that wait for channels at routers.
 //!
-//! A node sends a packet of each of its messages in turn. A message whose way is slower than that leaves bytes behind in
-//! the buffers of routers: it is *split* into two flows, one on the node's channel, and one through the network, which
-//! drains the buffers. When its buffers are full the node *waits* for it, and all of its messages have the rate at which
-//! they drain. When they are empty the message is one flow again.
+//! A node sends a packet of each of its messages in turn. A message whose way is slower than that leaves bytes behind
+//! in the buffers of routers: it is *split* into two flows, one on the node's channel, and one through the network,
+//! which drains the buffers. When its buffers are full the node *waits* for it, and all of its messages have the rate
+//! at which they drain. When they are empty the message is one flow again.
 
 use super::paths::PathSet;
 use super::rates::{NONE, PathPart};
@@ -157,7 +157,8 @@ impl FlowRun {
         self.rates.set_waiting(self.channel_of(source), 2 * place, false);
     }
 
-    /// Ends the flow of a message that waits in buffers, on the node's channel: the bytes that are left there get a flow.
+    /// Ends the flow of a message that waits in buffers, on the node's channel: the bytes that are left there get a
+    /// flow.
     pub(super) fn leave_node(&mut self, place: u32) {
         let message = &self.messages[place as usize];
         let (source, is_held) = (message.source, message.held > 0.0);

@@ -4,11 +4,11 @@
 //! have p of a flow each is left without a packet for a part of the time, even if the load is 1:
 //!
 //! - *FIFOs at inputs.* The head of a queue blocks packets for other outputs. With n inputs and outputs, and heads for
-//!   random outputs, the outputs carry 0.75 (n = 2) to 2 - sqrt(2) of their bandwidth (Karol, Hluchyj and Morgan, "Input
-//!   versus output queueing on a space-division packet switch", 1987, table I).
-//! - *Queues of outputs.* The number of waiting packets is a random walk between an empty and a full buffer of b packets.
-//!   In each packet's time its variance grows by 1 - p, so that it is at the empty end for (1 - p) / 2b of the time (a
-//!   reflected Brownian motion without drift; Harrison, "Brownian motion and stochastic flow systems", 1985).
+//!   random outputs, the outputs carry 0.75 (n = 2) to 2 - sqrt(2) of their bandwidth (Karol, Hluchyj and Morgan,
+//!   "Input versus output queueing on a space-division packet switch", 1987, table I).
+//! - *Queues of outputs.* The number of waiting packets is a random walk between an empty and a full buffer of b
+//!   packets. In each packet's time its variance grows by 1 - p, so that it is at the empty end for (1 - p) / 2b of the
+//!   time (a reflected Brownian motion without drift; Harrison, "Brownian motion and stochastic flow systems", 1985).
 
 /// Place where packets wait for an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
