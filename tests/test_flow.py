@@ -68,6 +68,49 @@ def test_messages_share_channels(tmp_path: Path) -> None:
     assert point["time_ns"] == pytest.approx(run("packet", line, topology=topology)["time_ns"], rel=1e-3)
 
 
+def test_buffers_let_messages_pass_a_slow_one(tmp_path: Path) -> None:
+    """Catches buffers that are left out or counted twice, and a node that does not wait when they are full.
+
+    Node 0 sends to node 2, where two other messages arrive, and to node 3. Its turns are a half of its link, and
+    message 0 drains at a third: its buffer of b bytes is full at 6 b, when message 1 has sent 3 b bytes. From then on
+    both have a third.
+    """
+    size, buffer = 1 << 20, 16 << 10
+    program = goal(tmp_path, 5, [(0, 2, size), (0, 3, size), (1, 2, size), (4, 2, size)])
+    sections = {"topology": "single-switch:5", "router": {**BASE["router"], "buffer": f"{buffer} B"}}
+    for model, rel in (("flow", 1e-8), ("packet", 0.01)):
+        point = run(model, program, **sections)
+        assert point["per_rank"][2] == pytest.approx(3 * size + ONE_ROUTER, rel=rel)
+        assert point["per_rank"][3] == pytest.approx(3 * (size - buffer) + ONE_ROUTER, rel=rel)
+
+
+def test_full_buffers_hold_up_other_nodes(tmp_path: Path) -> None:
+    """Catches a channel between routers that passes messages behind one that waits.
+
+    Nodes 0 and 1 share a channel up. Message 0 has a third of its last channel, and message 1 goes elsewhere.
+    """
+    size = 1 << 22
+    program = goal(tmp_path, 16, [(0, 4, size), (1, 8, size), (12, 4, size), (9, 4, size)])
+    tree = {"topology": {"kind": "fat-tree", "k": 4, "n": 2}, "routing": {"kind": "d-mod-k"}}
+    times = {model: run(model, program, **tree)["per_rank"] for model in ("packet", "flow")}
+    assert times["flow"][8] == pytest.approx(times["packet"][8], rel=0.02)
+    assert times["flow"][8] > 2.9 * size
+
+
+def test_adaptive_routings_use_all_channels(tmp_path: Path) -> None:
+    """Catches the default of fat trees if it is refused, and ports with more than others: a shift has all bandwidth.
+
+    The four nodes of a switch send to those of another, and half of the nodes to nodes of several.
+    """
+    size, tree = 1 << 20, {"topology": {"kind": "fat-tree", "k": 4, "n": 2}}
+    shift = goal(tmp_path, 16, [(node, (node + 4) % 16, size) for node in range(16)])
+    flow, packet = (run(model, shift, **tree)["time_ns"] for model in ("flow", "packet"))
+    assert flow == size + 3 * 90.0 + 4 * 20.0
+    assert packet == pytest.approx(flow, rel=0.01)
+    half = goal(tmp_path, 16, [(node, (5 * node + 4) % 16, size) for node in range(0, 16, 2)])
+    assert run("flow", half, **tree)["time_ns"] == pytest.approx(run("packet", half, **tree)["time_ns"], rel=0.02)
+
+
 def test_collectives_take_their_closed_forms() -> None:
     """Catches steps that overlap or wait, and rates that are not those of the steps."""
     size = 1 << 20
@@ -102,13 +145,25 @@ def test_threads_and_seeds_change_nothing() -> None:
     assert points[0] == points[1]
 
 
+def test_check_estimates_messages() -> None:
+    """Catches an estimate of the packets of messages: their sizes change neither the counts nor the time."""
+    for size in ("64 KiB", "64 MiB"):
+        program = {"kind": "collective", "operation": "allreduce", "algorithm": "ring", "size": size}
+        sections = {**BASE, "topology": "single-switch:8", "simulation": {"model": "flow"}}
+        workload = {"kind": "program", "program": program}
+        found = ct.check({**sections, "workload": workload})[0]
+        point = ct.run({**sections, "workload": workload})[0]
+        assert found["packet_hops"] == point["packet_hops"] == found["messages"] == 8 * 14
+        assert found["seconds"] == pytest.approx(8 * 14 / 2e5)
+
+
 @pytest.mark.parametrize(
     ("topology", "routing", "is_spread"),
     [("torus:4x4", None, True), ("mesh:4x4", None, False), ("fat-tree:k=4,n=2", "d-mod-k", False),
      ("fat-tree:k=4,n=2", "random-up-down", True), ("fat-tree:k=4,n=2", "ecmp", False)],
 )  # fmt: skip
 def test_spread_paths_are_warned_of(topology: str, routing: str | None, is_spread: bool) -> None:
-    """Catches times that are far too short without a warning, and a warning of routings with one path."""
+    """Catches spread messages, whose errors are larger, without a warning, and a warning of routings with one path."""
     sections = {"topology": topology} | ({"routing": {"kind": routing}} if routing else {})
     workload = {"kind": "program", "program": {"kind": "incast"}}
     for model, expected in (("flow", is_spread), ("packet", False)):
@@ -125,7 +180,7 @@ def test_spread_paths_are_warned_of(topology: str, routing: str | None, is_sprea
         ("measure.series", {"measure": {"series": "1 us"}}),
         ("measure.timeline", {"measure": {"timeline": True}}),
         ("routing.kind", {"topology": "hyperx:4x4", "routing": {"kind": "ugal-l"}}),
-        ("routing.kind", {"routing": {"kind": "minimal-adaptive"}}),
+        ("routing.kind", {"topology": "dragonfly:p=2,a=4,h=2", "routing": {"kind": "par"}}),
         ("measure.search", {"workload": {"kind": "traffic", "load": 0.1}, "measure": {"search": "saturation"}}),
         ("workload.injection", {"workload": {"kind": "traffic", "load": 1.0, "injection": "backlogged"}}),
         ("workload.pacer", {"workload": {"kind": "traffic", "load": 0.1, "pacer": PACER}}),

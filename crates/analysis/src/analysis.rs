@@ -429,7 +429,7 @@ fn describe_network(system: &System, cycle: Option<DependencyCycle>) -> Result<C
         runs_most: effort.runs.1,
         is_lower_bound: effort.is_bound,
         is_upper_bound: effort.is_cut,
-        packet_hops_per_s: effort::hops_per_second(system),
+        packet_hops_per_s: effort.hops_per_second(system),
         messages_per_s: effort::messages_per_second(&system.network),
         packet_hops_per_us: path_sample::hops_in_a_slot(system) * packets / slot_us,
     })

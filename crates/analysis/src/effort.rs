@@ -9,7 +9,7 @@
 //!
 //! Processor time is that of packet-hops and of messages of ranks (docs/concepts/performance.md has the constants). A
 //! packet-hop takes longer in a larger network, whose state does not fit in the caches. Time in which nothing happens
-//! costs nothing.
+//! costs nothing. On a network of flows messages take time, whatever their sizes, and count as packets.
 
 use host::GroupPackets;
 use units::NodeId;
@@ -44,6 +44,10 @@ const RANK_MESSAGES_PER_SECOND: f64 = 1.5e6;
 /// Approximate speed of one core on a network that carries messages whole, in messages per second.
 const WHOLE_MESSAGES_PER_SECOND: f64 = 4e6;
 
+/// Approximate speed of one core on a network of flows, in messages per second. Flows that limit one another in cycles
+/// are slower.
+const FLOWS_PER_SECOND: f64 = 2e5;
+
 /// Estimated cost of a run on one core.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Effort {
@@ -71,6 +75,17 @@ pub(crate) struct Effort {
     pub near: Option<(f64, f64)>,
 }
 
+impl Effort {
+    /// Returns the approximate speed of one core, in packet-hops per second. On a network of flows it follows from the
+    /// speed in messages.
+    pub(crate) fn hops_per_second(&self, system: &System) -> f64 {
+        match system.network.has(Feature::Flows) && self.least_s > 0.0 {
+            true => (self.packet_hops + self.packet_hops_alone) / self.least_s,
+            false => hops_per_second(system),
+        }
+    }
+}
+
 /// Work of one job: in total, or in a tick of simulated time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
@@ -94,7 +109,18 @@ impl Work {
         }
     }
 
+    /// Returns the work on a network that counts a message as a packet, if it has flows. `packets` is the number of
+    /// packets.
+    fn counted_on(self, network: &Network, packets: f64) -> Self {
+        let by_messages = if packets > 0.0 { (self.messages / packets).min(1.0) } else { 1.0 };
+        let part = if network.has(Feature::Flows) { by_messages } else { 1.0 };
+        Self { packet_hops: part * self.packet_hops, ..self }
+    }
+
     fn seconds(self, system: &System) -> f64 {
+        if system.network.has(Feature::Flows) {
+            return self.messages / messages_per_second(&system.network);
+        }
         self.packet_hops / hops_per_second(system) + self.of_ranks / messages_per_second(&system.network)
     }
 }
@@ -108,7 +134,11 @@ pub(crate) fn hops_per_second(system: &System) -> f64 {
 /// Returns the approximate speed of one core on a network, in messages of ranks per second, without the hops of
 /// packets.
 pub(crate) fn messages_per_second(network: &Network) -> f64 {
-    if network.has(Feature::Packets) { RANK_MESSAGES_PER_SECOND } else { WHOLE_MESSAGES_PER_SECOND }
+    match network.has(Feature::Packets) {
+        _ if network.has(Feature::Flows) => FLOWS_PER_SECOND,
+        true => RANK_MESSAGES_PER_SECOND,
+        false => WHOLE_MESSAGES_PER_SECOND,
+    }
 }
 
 /// Work and length of one job of a run.
@@ -276,7 +306,7 @@ fn of_job(system: &System, job: &Job, rates: Option<OpenRates>) -> JobWork {
                 rank_messages::of(system, job, &**programs, (&|bytes| job.workload.packets_of(bytes), *packets));
             let slot = system.network.slot(job.workload.packets()) as f64;
             let work = Work { packet_hops: found.packet_hops, messages: found.messages, of_ranks: found.messages };
-            (work, (found.fullest * slot) as u64)
+            (work.counted_on(&system.network, *packets as f64), (found.fullest * slot) as u64)
         }
         (RunLength::Packets(packets), None) => of_volumes(system, job, *packets),
         (RunLength::Time { .. }, _) => (of_a_tick(system, job, rates), 0),
@@ -308,7 +338,10 @@ fn of_volumes(system: &System, job: &Job, packets: u64) -> (Work, u64) {
         messages,
         of_ranks: if system.network.has(Feature::Packets) { 0.0 } else { messages },
     };
-    (work, slots.saturating_mul(system.network.slot(job.workload.packets())))
+    (
+        work.counted_on(&system.network, packets as f64),
+        slots.saturating_mul(system.network.slot(job.workload.packets())),
+    )
 }
 
 /// Returns the mean number of routers on the paths of volumes that are given beforehand.
@@ -334,10 +367,12 @@ fn of_a_tick(system: &System, job: &Job, rates: Option<OpenRates>) -> Work {
     let by_messages = job.workload.demand().operations().map_or(1.0, |own| own.messages);
     let messages = rate * by_messages / system.network.slot(packets).max(1) as f64;
     let of_ranks = if job.workload.programs().is_some() { messages } else { 0.0 };
-    match rates {
+    let sent = messages * packets.count() as f64;
+    let work = match rates {
         Some(OpenRates { packet_hops, carried, .. }) => Work { packet_hops, messages, of_ranks }.times(carried),
-        None => Work { packet_hops: messages * packets.count() as f64 * routers, messages, of_ranks },
-    }
+        None => Work { packet_hops: sent * routers, messages, of_ranks },
+    };
+    work.counted_on(&system.network, sent)
 }
 
 /// Returns the simulated time of a run that converges as early as it can, in ticks. For closed workloads it is a lower

@@ -207,7 +207,7 @@ fn shortest_only(system: &System) -> Option<Warning> {
 /// Destinations of which all sources are examined for spread paths, and largest number of these sources.
 const SPREAD_SAMPLE: usize = 16;
 
-/// Warns of flows that a routing spreads over several paths: their times are too short.
+/// Warns of flows that a routing spreads over several paths: their times may be too short.
 fn spread_flows(system: &System) -> Result<Option<Warning>, KeyError> {
     if !system.network.has(Feature::Flows) {
         return Ok(None);
@@ -227,8 +227,8 @@ fn spread_flows(system: &System) -> Result<Option<Warning>, KeyError> {
         kind: "spread-flows",
         key: "routing.kind",
         message: format!(
-            "`{}` spreads the packets of a message over several paths; the flow model then gives times that are up to half too \
-             short: routings with one path, such as `ecmp`, are near those of packets",
+            "`{}` spreads the packets of a message over several paths, which the flow model does in fixed shares: times may be up \
+             to a third too short; routings with one path, such as `ecmp`, are nearer those of packets",
             routing.kind()
         ),
     }))

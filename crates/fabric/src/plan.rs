@@ -228,6 +228,11 @@ impl Plan {
         })
     }
 
+    /// Returns the seed of the random streams.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Returns the tick: every time of the run is a multiple of it.
     pub fn tick(&self) -> Time {
         self.tick

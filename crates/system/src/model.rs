@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use ::mpi::collectives::CollectiveBackend;
-use units::KeyError;
+use units::{KeyError, NodeId, PlaneId, VcClass};
 
 use crate::reuse;
 use ::experiment::{ExperimentSpec, InSwitchSpec, JobSpec, Model, WorkloadSpec};
 use ::network::{DelayModel, Feature, FlowModel, NetworkModel, PacketModel, ReuseModel};
-use ::routing::Routing;
-use ::topology::TopologySpec;
+use ::routing::{Hop, RouteState, Routing};
+use ::topology::{Endpoint, Topology, TopologySpec};
 use ::traffic::InjectionSpec;
 use ::traffic::pacers::PacerSpec;
 use fabric::catalogue::{RouterClassSpec, RouterSpec};
@@ -230,19 +230,49 @@ fn flows_of(spec: &WorkloadSpec) -> Option<Wrong> {
     }
 }
 
-/// Refuses an adaptive routing on a network of flows or with reuse.
+/// Largest number of destinations to which paths are followed.
+const SAMPLED_DESTINATIONS: usize = 4096;
+
+/// Refuses an adaptive routing with reuse, and a routing that weighs paths of several lengths on a network of flows. Choices among ports of one length
+/// need no queues: flows take the ports to which least is assigned.
 ///
 /// # Errors
-/// If the model has flows or replays episodes, and the routing chooses paths by congestion.
-pub(crate) fn check_routing(routing: &dyn Routing, model: &dyn NetworkModel) -> Result<(), KeyError> {
+/// If the model replays episodes and the routing is adaptive, or if the model has flows and a packet on the way from
+/// node 0 weighs paths.
+pub(crate) fn check_routing(
+    (topology, routing): (&dyn Topology, &dyn Routing),
+    model: &dyn NetworkModel,
+) -> Result<(), KeyError> {
     reuse::check_routing(routing, model)?;
     if !model.has(Feature::Flows) || !routing.adaptive() {
         return Ok(());
     }
+    let step = (topology.nodes() as usize).div_ceil(SAMPLED_DESTINATIONS).max(1);
+    if !(1..topology.nodes()).step_by(step).any(|dst| weighs(topology, routing, NodeId(dst))) {
+        return Ok(());
+    }
     let message = format!(
-        "`{}` chooses paths by the queues of routers, and the flow model has none: choose an oblivious routing, such as \
-         d-mod-k on a fat tree",
+        "`{}` compares detours by the queues of routers, and the flow model has none: choose a routing by shortest paths, \
+         or an oblivious one",
         routing.kind()
     );
     Err(KeyError::new("routing.kind", message))
+}
+
+/// Returns whether a packet from node 0 weighs paths on its way to a node.
+fn weighs(topology: &dyn Topology, routing: &dyn Routing, dst: NodeId) -> bool {
+    let Some((mut router, in_port)) = topology.attachment_on(NodeId(0), PlaneId(0)) else { return false };
+    let state = routing.initial_distribution(NodeId(0), dst).first().map_or_else(RouteState::default, |own| own.0);
+    let mut hop = Hop { dst, state, in_port, vc_class: VcClass(0) };
+    for _ in 0..routing.max_routers() {
+        let route = routing.route(router, &mut hop);
+        if route.choice.is_weighed() {
+            return true;
+        }
+        let Endpoint::Router(next, in_port) = topology.endpoint(router, route.port(0, routing.port_lists())) else {
+            return false;
+        };
+        (router, hop.in_port, hop.vc_class) = (next, in_port, route.vc_class);
+    }
+    false
 }

@@ -97,7 +97,7 @@ impl System {
         let (spec, delays_of_lengths) = (&*with_delays.spec, with_delays.of_lengths);
         ports::check(&*topology, &spec.router)?;
         let routing = parts.routing(spec, (&*topology, &**model), base)?;
-        model::check_routing(&*routing, &**model)?;
+        model::check_routing((&*topology, &*routing), &**model)?;
         let jobs = jobs_of(spec, (&topology, &**model), (base, parts))?;
         if spec.nic.parts().is_some() || spec.networks.iter().any(|own| own.nic.is_some()) {
             let placed = jobs.iter().map(|job| {

@@ -4,6 +4,9 @@
 //! arbitration of routers ([`fill`]), and changes when one of them starts or ends ([`rates`]). Its last byte arrives
 //! the delay of its path after it has left ([`run`]). Ticks are picoseconds.
 
+mod choices;
+#[cfg(test)]
+mod choices_tests;
 mod counts;
 mod fill;
 mod machine;
@@ -12,11 +15,12 @@ mod rates;
 mod run;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::sync::Arc;
 
 use fabric::Plan;
-use fabric::catalogue::Arbitration;
+use fabric::catalogue::{Arbitration, HeadOfLine, RouterSpec};
 
 use crate::feature::Feature;
 use crate::machine::Machine;
@@ -24,7 +28,7 @@ use crate::model::{MachineRun, NetworkModel};
 use crate::part::Part;
 use crate::traffic::Division;
 use counts::ClassCounts;
-use fill::Sharing;
+use fill::{Arbiters, Sharing, Waiting};
 use machine::FlowMachine;
 use paths::Paths;
 use rates::Rates;
@@ -51,16 +55,39 @@ impl NetworkModel for FlowModel {
         let knows_sources = |number: usize| number < numbers.jobs() && traffic.knows_sources(number);
         let counts = |number: usize| ClassCounts::new(if knows_sources(number) { nodes.len() } else { 0 });
         let counts: Vec<ClassCounts> = (0..numbers.total()).map(counts).collect();
-        let sharing = match run.router.input_arbitration() {
-            Some(Arbitration::OldestFirst) => Sharing::ByFlow,
-            _ => Sharing::ByInput,
-        };
         let ranks = (0..run.jobs.len()).find_map(|job| traffic.scheduled(job));
         let parts = ranks.map_or([0.0; 2], |ranks| ranks.executor().part_rates());
-        let paths = Paths::new(plan, parts);
+        let paths = Paths::new(plan, run.router, parts);
         let stride = plan.routing().max_routers() as usize + 1;
-        let rates = Rates::new((plan.channels().ports(), paths.capacities()), stride, (sharing, true));
+        let arbiters = arbiters(run.router, plan.packet());
+        // Classes of virtual channels do not hold up one another. With one of them, no channel waits for itself.
+        let holds_up = arbiters.waiting != Waiting::Memory && plan.routing().classes() == 1;
+        let arbiters = (arbiters, drain(run.router), holds_up);
+        let rates = Rates::new((plan.channels().ports(), paths.limits()), stride, arbiters);
         let before = vec![vec![0.0; plan.channels().count() as usize]; counts.len()];
         Box::new(FlowMachine { run: FlowRun::new(plan, (paths, rates), traffic, counts), before })
+    }
+}
+
+/// Returns the rules by which routers divide channels among flows.
+fn arbiters(router: &RouterSpec, packet: u32) -> Arbiters {
+    let sharing = match router.input_arbitration() {
+        Some(Arbitration::OldestFirst) => Sharing::ByFlow,
+        _ => Sharing::ByInput,
+    };
+    let waiting = match (router, router.head_of_line()) {
+        (RouterSpec::SharedBuffer(_), _) => Waiting::Memory,
+        (RouterSpec::OutputQueued(_), _) => Waiting::Crosspoints,
+        (_, Some(HeadOfLine::Input)) => Waiting::Fifos,
+        _ => Waiting::Queues,
+    };
+    Arbiters { sharing, waiting, packet: packet.into() }
+}
+
+/// Returns the bandwidth at which the packets of an input leave it, over that of its channel.
+fn drain(router: &RouterSpec) -> f64 {
+    match router {
+        RouterSpec::OutputQueued(_) | RouterSpec::SharedBuffer(_) => f64::INFINITY,
+        _ => router.speedup().into(),
     }
 }

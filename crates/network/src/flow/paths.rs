@@ -1,19 +1,31 @@
 //! Paths of flows: the channels that the routing takes, and the capacities that credits leave them.
 //!
-//! A routing that takes one path gives a flow one strand. A routing that spreads packets evenly over candidates, or by
-//! way of random routers, gives it several, at most [`MOST_STRANDS`] and at most one a packet. Strands take the
-//! candidates of a hop in turn, from an offset that differs from pair to pair of nodes.
+//! A routing that takes one path gives a flow one strand. Other routings give it several, at most [`MOST_STRANDS`]:
+//!
+//! - *In turn.* Strands take the candidates of a hop in turn, from an offset that differs from pair to pair of nodes.
+//!   Their shares are equal.
+//! - *Random.* At most [`MOST_DRAWN`] packets draw their paths, and the share of a strand is that of the packets on it.
+//!   Of a flow with n packets, more than the d that are drawn, the share sqrt(d / n) is divided so, and the rest
+//!   equally: the shares vary as those of n packets.
+//! - *Adaptive.* Packets take the candidate to which least is assigned: bytes of flows that have not ended.
 
 use std::sync::Arc;
 
 use engine::split_mix;
 use fabric::Plan;
+use fabric::catalogue::RouterSpec;
 use routing::{Hop, RouteState};
 use topology::{ChannelClass, ChannelSource, Endpoint};
-use units::{ChannelId, Draw, NodeId, PlaneId, PortId, RouterId, VcClass};
+use units::{ChannelId, NodeId, PlaneId, PortId, RouterId, VcClass};
+
+use super::choices::Choices;
+use super::rates::{Behind, ChannelLimits, NONE};
 
 /// Largest number of strands of a flow.
-const MOST_STRANDS: u32 = 32;
+const MOST_STRANDS: u32 = 16;
+
+/// Largest number of packets of a flow that draw their paths.
+const MOST_DRAWN: u32 = 64;
 
 /// Paths of a flow.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +39,8 @@ pub(super) struct PathSet {
     pub routers: u32,
     /// Largest rate, in bytes per picosecond.
     pub bound: f64,
-    /// Least room in the buffers of a path, in bytes.
-    pub room: u64,
+    /// Whether packets draw their paths.
+    pub is_random: bool,
 }
 
 impl PathSet {
@@ -43,30 +55,48 @@ impl PathSet {
     pub fn of(strands: &[(&[u32], f64)], bound: f64) -> Self {
         let mut set = Self { bound, ..Self::default() };
         for &(channels, share) in strands {
-            set.channels.extend(channels);
-            set.strands.push((set.channels.len(), share));
+            set.push(channels.iter().copied(), share);
         }
         set
     }
 
-    /// Adds the channels from index `begin` on as a strand, or to the strand that has the same channels.
-    fn add(&mut self, begin: usize) {
+    /// Adds the channels from index `begin` on as a strand with a share, or the share to the strand that has these
+    /// channels. If there are too many strands, the share goes to strand `number` modulo their number. Returns the
+    /// channels of the strand.
+    fn add(&mut self, begin: usize, (number, share): (u32, f64)) -> std::ops::Range<usize> {
         let mut first = 0;
-        for place in 0..self.strands.len() {
-            let end = self.strands[place].0;
+        let mut known = None;
+        for (place, &(end, _)) in self.strands.iter().enumerate() {
             if self.channels[first..end] == self.channels[begin..] {
-                self.strands[place].1 += 1.0;
-                return self.channels.truncate(begin);
+                known = Some(place);
+                break;
             }
             first = end;
         }
-        self.strands.push((self.channels.len(), 1.0));
+        if known.is_none() && self.strands.len() >= MOST_STRANDS as usize {
+            known = Some(number as usize % self.strands.len());
+        }
+        let Some(place) = known else {
+            self.strands.push((self.channels.len(), share));
+            return begin..self.channels.len();
+        };
+        self.strands[place].1 += share;
+        self.channels.truncate(begin);
+        let first = if place > 0 { self.strands[place - 1].0 } else { 0 };
+        first..self.strands[place].0
     }
 
-    fn clear(&mut self) {
+    /// Removes all strands.
+    pub fn clear(&mut self) {
         self.channels.clear();
         self.strands.clear();
-        (self.delay, self.routers, self.bound, self.room) = (0, 0, f64::INFINITY, u64::MAX);
+        (self.delay, self.routers, self.bound, self.is_random) = (0, 0, f64::INFINITY, false);
+    }
+
+    /// Adds a strand of the given channels.
+    pub fn push(&mut self, channels: impl Iterator<Item = u32>, share: f64) {
+        self.channels.extend(channels);
+        self.strands.push((self.channels.len(), share));
     }
 }
 
@@ -76,58 +106,14 @@ pub(super) struct Ends {
     pub from: NodeId,
     pub plane: PlaneId,
     pub to: NodeId,
-    /// Number of packets.
-    pub packets: u64,
-}
-
-/// Choices of a strand: in its first packet's initial state, and among candidates.
-struct Choices {
-    /// Number of the strand, of which each choice takes a digit, and the number of strands at most.
-    number: u32,
-    most: u32,
-    /// Offsets of the digits.
-    offsets: u64,
-    /// Number of paths that choices in turn distinguish.
-    paths: u32,
-}
-
-/// Number of combinations of bits that strands take in turn: as in three dimensions with two directions.
-const BITS_IN_TURN: u32 = 8;
-
-impl Choices {
-    fn new(number: u32, most: u32, seed: u64) -> Self {
-        Self { number, most, offsets: seed, paths: 1 }
-    }
-
-    /// Returns a number below `count`. Strands with successive numbers get different ones.
-    fn digit(&mut self, count: u32) -> u32 {
-        self.offsets = split_mix(self.offsets);
-        self.paths = self.paths.saturating_mul(count);
-        let (digit, rest) = match count > self.most {
-            // Not all can be taken: the strands take some at equal distances.
-            true => ((u64::from(self.number) * u64::from(count) / u64::from(self.most)) as u32, 0),
-            false => (self.number % count, self.number / count),
-        };
-        self.number = rest;
-        ((u64::from(digit) + self.offsets % u64::from(count)) % u64::from(count)) as u32
-    }
-}
-
-impl Draw for Choices {
-    fn bits(&mut self) -> u64 {
-        let digit = self.digit(BITS_IN_TURN);
-        u64::from(digit) << 32 | self.offsets >> 32
-    }
-
-    fn below(&mut self, n: u32) -> u32 {
-        self.digit(n)
-    }
+    pub bytes: u32,
 }
 
 /// Finder of paths in a network.
 #[derive(Debug)]
 pub(super) struct Paths {
     plan: Arc<Plan>,
+    router: RouterSpec,
     /// Bandwidth of each class of channels, in bytes per picosecond.
     bandwidths: Vec<f64>,
     /// Rate in bytes per picosecond that credits allow on a channel, by its class, the set of routers at its end, and
@@ -135,12 +121,14 @@ pub(super) struct Paths {
     allowed: Vec<f64>,
     /// Class of each channel, and the set of the router at its end. `u16::MAX`: it does not end at a router.
     channels: Vec<(u8, u16)>,
+    /// Bytes of flows that are assigned to each channel, over its bandwidth. Empty unless the routing is adaptive.
+    assigned: Vec<f64>,
 }
 
 impl Paths {
     /// Creates the finder of a network. `parts`: times of a byte in the sending and the receiving parts of nodes'
     /// interfaces, in picoseconds.
-    pub fn new(plan: &Arc<Plan>, parts: [f64; 2]) -> Self {
+    pub fn new(plan: &Arc<Plan>, router: &RouterSpec, parts: [f64; 2]) -> Self {
         let (classes, sets) = (plan.topology().class_names().len() as u8, plan.router_sets().count());
         let ends = (0..classes).flat_map(|class| (0..sets).map(move |set| (ChannelClass(class), set)));
         let all = ends.flat_map(|(class, set)| (0..classes).map(move |next| (class, set, ChannelClass(next))));
@@ -153,7 +141,9 @@ impl Paths {
             bandwidths: (0..classes).map(|class| bandwidth(plan, ChannelClass(class), parts)).collect(),
             allowed: all.map(|(class, set, next)| by_credits(plan, class, set, next)).collect(),
             channels: (0..plan.channels().count()).map(channel).collect(),
+            assigned: vec![0.0; if plan.routing().adaptive() { plan.channels().count() as usize } else { 0 }],
             plan: Arc::clone(plan),
+            router: router.clone(),
         }
     }
 
@@ -169,32 +159,81 @@ impl Paths {
         &self.allowed[first..first + classes]
     }
 
-    /// Iterates over the capacities of all channels, in bytes per picosecond: their bandwidths, or the rates that
-    /// credits allow if the next channel is the best.
-    pub fn capacities(&self) -> impl Iterator<Item = f64> + '_ {
-        (0..self.channels.len() as u32).map(|channel| {
+    /// Iterates over the properties of all channels. Their capacities are their bandwidths, or the rates that credits
+    /// allow if the next channel is the best.
+    pub fn limits(&self) -> impl Iterator<Item = ChannelLimits> + '_ {
+        let router = |router: Option<RouterId>| router.map_or(NONE, |router| router.0);
+        (0..self.channels.len() as u32).map(move |channel| {
             let most = self.allowed(channel).iter().copied().reduce(f64::max).unwrap_or(f64::INFINITY);
-            self.bandwidths[usize::from(self.channels[channel as usize].0)].min(most)
+            let (class, set) = self.channels[channel as usize];
+            let from = match self.plan.channels().source(ChannelId(channel)) {
+                ChannelSource::Router(router, _) => Some(router),
+                ChannelSource::Node(..) => None,
+            };
+            let (room, behind) = match set {
+                u16::MAX => (0.0, Behind::Crosspoint(0.0)),
+                set => waiting_room(&self.plan, &self.router, (ChannelClass(class), set.into())),
+            };
+            let capacity = self.bandwidths[usize::from(class)].min(most);
+            ChannelLimits {
+                capacity,
+                room,
+                behind,
+                from: router(from),
+                to: router(end_of(&self.plan, ChannelId(channel))),
+            }
         })
     }
 
-    /// Finds the paths of a flow.
-    pub fn find(&self, ends: &Ends, found: &mut PathSet) {
+    /// Finds the paths of a flow, and assigns it to their channels. Random choices are drawn from `seed`.
+    pub fn find(&mut self, ends: &Ends, seed: u64, found: &mut PathSet) {
+        let of_pair = split_mix(u64::from(ends.from.0) << 32 | u64::from(ends.to.0));
+        let packets = ends.bytes.div_ceil(self.plan.packet()).max(1);
+        let (most, drawn) = (packets.min(MOST_STRANDS), packets.min(MOST_DRAWN));
         found.clear();
-        let seed = split_mix(u64::from(ends.from.0) << 32 | u64::from(ends.to.0));
-        let most = u64::from(MOST_STRANDS).min(ends.packets.max(1)) as u32;
-        let mut choices = Choices::new(0, most, seed);
-        let state = self.start(ends, &mut choices);
-        self.walk(ends, (state, &mut choices), found);
-        let count = choices.paths.min(most);
-        for number in 1..count {
-            let mut choices = Choices::new(number, most, seed);
-            let state = self.start(ends, &mut choices);
-            self.walk(ends, (state, &mut choices), found);
+        let mut first = Choices::in_turn(0, most, of_pair);
+        self.walk(ends, (&mut first, 0.0), 0, found);
+        let by_draw = match (first.is_adaptive, first.is_random) {
+            (true, _) => 1.0,
+            (false, true) => (f64::from(drawn) / f64::from(packets)).sqrt(),
+            (false, false) => 0.0,
+        };
+        if first.paths == 1 && by_draw == 0.0 {
+            found.strands[0].1 = 1.0;
+            found.bound = self.bound(found, 0);
+            return;
         }
-        found.strands.iter_mut().for_each(|strand| strand.1 /= f64::from(count));
+        found.clear();
+        found.is_random = first.is_random && !first.is_adaptive;
+        if by_draw > 0.0 {
+            for number in 0..drawn {
+                let mut choices = Choices::drawn(number, most, seed);
+                self.walk(ends, (&mut choices, by_draw / f64::from(drawn)), number, found);
+            }
+        }
+        let in_turn = first.paths.min(most);
+        if by_draw < 1.0 {
+            for number in 0..in_turn {
+                let mut choices = Choices::in_turn(number, most, of_pair);
+                self.walk(ends, (&mut choices, (1.0 - by_draw) / f64::from(in_turn)), number, found);
+            }
+        }
         for place in 0..found.strands.len() {
             found.bound = found.bound.min(self.bound(found, place));
+        }
+    }
+
+    /// Takes a share of a flow from a channel to which it is assigned.
+    pub fn release(&mut self, channel: u32, bytes: f64) {
+        if let Some(assigned) = self.assigned.get_mut(channel as usize) {
+            *assigned -= bytes / self.bandwidths[usize::from(self.channels[channel as usize].0)];
+        }
+    }
+
+    /// Assigns bytes of a flow to channels.
+    fn assign(&mut self, channels: &[u32], bytes: f64) {
+        for &channel in channels {
+            self.release(channel, -bytes);
         }
     }
 
@@ -207,37 +246,34 @@ impl Paths {
         }
     }
 
-    /// Follows a strand to its destination.
-    fn walk(&self, ends: &Ends, (state, choices): (RouteState, &mut Choices), found: &mut PathSet) {
-        let (plan, topology, routing) = (&self.plan, self.plan.topology(), self.plan.routing());
+    /// Follows a strand to its destination, and adds it with a share.
+    fn walk(&mut self, ends: &Ends, (choices, share): (&mut Choices, f64), number: u32, found: &mut PathSet) {
+        let plan = Arc::clone(&self.plan);
+        let (topology, routing) = (plan.topology(), plan.routing());
+        let state = self.start(ends, choices);
         let channels = plan.channels();
         let Some((mut router, in_port)) = topology.attachment_on(ends.from, ends.plane) else { return };
         let begin = found.channels.len();
         found.channels.push(channels.injection_on(ends.from, ends.plane).0);
         let mut delay = plan.link_delay(topology.injection_class(ends.plane));
-        let mut room = self.room(found.channels[begin]);
         let mut hop = Hop { dst: ends.to, state, in_port, vc_class: VcClass(0) };
-        for number in 1..=routing.max_routers() {
+        for routers in 1..=routing.max_routers() {
             let route = routing.route(router, &mut hop);
-            let candidate = if route.count > 1 { choices.digit(u32::from(route.count)) } else { 0 };
-            let port: PortId = route.port(candidate as u16, routing.port_lists());
-            let channel = channels.output(router, port).0;
-            found.channels.push(channel);
-            room += self.room(channel);
+            let channel_of = |port: PortId| channels.output(router, port).0;
+            let load = |candidate| {
+                let channel = channel_of(route.port(candidate, routing.port_lists()));
+                self.assigned.get(channel as usize).copied().unwrap_or(0.0)
+            };
+            let port: PortId = route.port(choices.candidate(&route, load), routing.port_lists());
+            found.channels.push(channel_of(port));
             delay += plan.router_delay(router) + plan.link_delay(topology.class(router, port));
-            found.routers = found.routers.max(number);
+            found.routers = found.routers.max(routers);
             let Endpoint::Router(next, in_port) = topology.endpoint(router, port) else { break };
             (router, hop.in_port, hop.vc_class) = (next, in_port, route.vc_class);
         }
         found.delay = found.delay.max(delay * plan.tick().0);
-        found.room = found.room.min(room);
-        found.add(begin);
-    }
-
-    /// Returns the bytes of the buffer behind a channel. 0 for a channel to a node.
-    fn room(&self, channel: u32) -> u64 {
-        let (class, set) = self.channels[channel as usize];
-        if set == u16::MAX { 0 } else { self.plan.buffer_bytes(ChannelClass(class), set.into()).into() }
+        let strand = found.add(begin, (number, share));
+        self.assign(&found.channels[strand], share * f64::from(ends.bytes));
     }
 
     /// Returns the largest rate of a flow by one of its strands, in bytes per picosecond.
@@ -281,6 +317,18 @@ fn by_credits(plan: &Plan, class: ChannelClass, set: usize, next: ChannelClass) 
     let packets = plan.buffer_bytes(class, set) / plan.packet().max(1);
     let bytes = f64::from(packets) * f64::from(plan.packet()) * f64::from(plan.vcs_per_class_on(class));
     bytes / (plan.credit_round_trip(class, set, next).max(1) * plan.tick().0) as f64
+}
+
+/// Returns the bytes of the buffer at the end of a channel of a class into a router of a set, and those of the buffer
+/// behind it. Packets in a FIFO hold up those behind them, so that it keeps none back for others to pass.
+fn waiting_room(plan: &Plan, router: &RouterSpec, (class, set): (ChannelClass, usize)) -> (f64, Behind) {
+    let own = f64::from(plan.buffer_bytes(class, set)) * f64::from(plan.vcs_per_class_on(class));
+    let bytes = f64::from(plan.inner_buffer_bytes(set));
+    match router {
+        RouterSpec::SharedBuffer(spec) => (own, Behind::Memory { bytes, alpha: spec.alpha }),
+        RouterSpec::InputQueued(_) | RouterSpec::InputOutputQueued(_) => (0.0, Behind::Output(bytes)),
+        _ => (own, Behind::Crosspoint(bytes)),
+    }
 }
 
 /// Returns the router that a channel leads to. `None`: a node, or nothing.

@@ -9,7 +9,7 @@
 //! fixed while the set is filled ([`super::fill`]). If a channel with other flows becomes full, they join the set, and
 //! it is filled again. So a change costs no more than the flows that it can reach.
 
-use super::fill::{Fill, Sharing};
+use super::fill::{Arbiters, Fill, Waiting};
 use super::paths::PathSet;
 
 /// No entry.
@@ -38,6 +38,10 @@ pub(super) struct FlowState {
     pub bound: f64,
     /// Present rate, in bytes per picosecond.
     pub rate: f64,
+    /// Whether packets draw their paths.
+    pub is_random: bool,
+    /// Whether its node waits for it, since the buffers on its way are full.
+    pub waits: bool,
     /// Time in ticks from which on it has a packet left at most.
     pub ends_from: u64,
     /// Settlement in which the flow was last included, and its index there.
@@ -73,18 +77,43 @@ struct Input {
     next: u32,
 }
 
+/// Buffer behind the inputs of a router, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Behind {
+    /// One for each pair of input and output.
+    Crosspoint(f64),
+    /// One for each output.
+    Output(f64),
+    /// A memory that all outputs share, with its threshold (Choudhury and Hahne 1998).
+    Memory { bytes: f64, alpha: f64 },
+}
+
+/// Properties of a channel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChannelLimits {
+    /// Capacity, in bytes per picosecond.
+    pub capacity: f64,
+    /// Bytes of the buffer at its end that its packets do not share with those of other channels.
+    pub room: f64,
+    pub behind: Behind,
+    /// Routers from and to which it leads. `NONE`: a node.
+    pub from: u32,
+    pub to: u32,
+}
+
 /// Channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChannelState {
-    /// Capacity, in bytes per picosecond.
-    pub capacity: f64,
+    pub limits: ChannelLimits,
     /// First crossing.
     pub crossings: u32,
     /// First input, and the number of inputs. Each strand of a node counts as an input of its injection channel.
     first_input: u32,
-    inputs: u32,
+    pub inputs: u32,
     /// Whether the channel limits flows at present.
     full: bool,
+    /// Whether a packet that waits holds up the packets behind it: at a node that waits for a message, or at a router.
+    pub takes_turns: bool,
     /// Settlements in which the channel was last listed, and in which all of its flows were included.
     listed: u32,
     expanded: u32,
@@ -94,6 +123,8 @@ pub(super) struct ChannelState {
 #[derive(Debug)]
 pub(super) struct Rates {
     pub channels: Vec<ChannelState>,
+    /// By router, the number of its outputs that limit flows.
+    full: Vec<u32>,
     pub flows: Vec<FlowState>,
     pub strands: Vec<Strand>,
     /// Distance from a channel of a node to the channel that stands for it in paths which leave it out.
@@ -115,27 +146,35 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Creates a network without flows, of channels with the given capacities in bytes per picosecond. `ports` of them
-    /// leave routers, and the others nodes. A path has at most `stride` channels.
-    /// `takes_turns`: the messages of a node have one rate.
+    /// Creates a network without flows. `ports` of its channels leave routers, and the others nodes. A path has at most
+    /// `stride` channels.
+    /// `speedup`: bandwidth at which messages leave the buffer behind the channel of a node, over that of the channel.
+    /// `holds_up`: a packet that waits at a router holds up the packets behind it.
     pub fn new(
-        (ports, capacities): (u32, impl Iterator<Item = f64>),
+        (ports, channels): (u32, impl Iterator<Item = ChannelLimits>),
         stride: usize,
-        (sharing, takes_turns): (Sharing, bool),
+        (arbiters, speedup, holds_up): (Arbiters, f64, bool),
     ) -> Self {
-        let channel = |capacity| ChannelState {
-            capacity,
+        let channel = |limits| ChannelState {
+            limits,
             crossings: NONE,
             first_input: NONE,
             inputs: 0,
             full: false,
+            takes_turns: false,
             listed: 0,
             expanded: 0,
         };
-        let mut channels: Vec<ChannelState> = capacities.map(channel).collect();
+        let mut channels: Vec<ChannelState> = channels.map(channel).collect();
         let beside = channels.len() as u32 - ports;
-        channels.extend((0..beside).map(|_| channel(UNLIMITED)));
+        channels[..ports as usize].iter_mut().for_each(|own| own.takes_turns = holds_up);
+        for place in ports as usize..channels.len() {
+            let limits = channels[place].limits;
+            channels.push(channel(ChannelLimits { capacity: (limits.capacity * speedup).min(UNLIMITED), ..limits }));
+        }
+        let routers = channels.iter().filter(|own| own.limits.from != NONE).map(|own| own.limits.from + 1).max();
         Self {
+            full: vec![0; routers.unwrap_or(0) as usize],
             channels,
             beside,
             flows: Vec::new(),
@@ -150,7 +189,7 @@ impl Rates {
             epoch: 0,
             included: Vec::new(),
             contended: Vec::new(),
-            fill: Fill::new(sharing, takes_turns),
+            fill: Fill::new(arbiters),
         }
     }
 
@@ -170,11 +209,13 @@ impl Rates {
                 input = channel;
             }
             if part == PathPart::Node {
-                bound = self.channels[channels[0] as usize].capacity;
+                bound = self.channels[channels[0] as usize].limits.capacity;
                 break;
             }
         }
-        let state = FlowState { first, bound, rate: 0.0, ends_from: u64::MAX, epoch: 0, index: 0 };
+        let is_random = paths.is_random;
+        let state =
+            FlowState { first, bound, rate: 0.0, is_random, waits: false, ends_from: u64::MAX, epoch: 0, index: 0 };
         if self.flows.len() <= flow as usize {
             self.flows.resize(flow as usize + 1, FlowState { first: NONE, ..state });
         }
@@ -210,6 +251,98 @@ impl Rates {
             self.crossings[first..first + len as usize].iter().for_each(|own| visit(own.channel, share));
             strand = next;
         }
+    }
+
+    /// Reads the paths of a flow that is not of part `Node`. Channels of nodes are whole again.
+    pub fn read(&self, flow: u32, paths: &mut PathSet) {
+        paths.clear();
+        let FlowState { mut first, bound, is_random, .. } = self.flows[flow as usize];
+        (paths.bound, paths.is_random) = (bound, is_random);
+        while first != NONE {
+            let Strand { len, share, next, .. } = self.strands[first as usize];
+            let begin = first as usize * self.stride;
+            let channels = self.crossings[begin..begin + len as usize].iter().map(|own| self.whole(own.channel));
+            paths.push(channels, share);
+            first = next;
+        }
+    }
+
+    /// Returns the channel of a node for the one that stands for it, and any other itself.
+    pub fn whole(&self, channel: u32) -> u32 {
+        let nodes = self.channels.len() as u32 - self.beside;
+        if channel >= nodes { channel - self.beside } else { channel }
+    }
+
+    /// Iterates over the flows that leave a node by a channel.
+    pub fn flows_of(&self, channel: u32) -> impl Iterator<Item = u32> {
+        let mut place = self.channels[channel as usize].crossings;
+        std::iter::from_fn(move || {
+            let own = self.crossings.get(place as usize)?;
+            let strand = &self.strands[place as usize / self.stride];
+            place = own.next;
+            Some(strand.flow)
+        })
+    }
+
+    /// Sets whether a node waits for a flow, and all of its messages have one rate.
+    pub fn set_waiting(&mut self, channel: u32, flow: u32, waits: bool) {
+        self.channels[channel as usize].takes_turns = waits;
+        self.flows[flow as usize].waits = waits;
+        self.left.push(channel);
+    }
+
+    /// Returns the bytes of a flow that can wait at routers before the first channel that limits flows: its part of the
+    /// buffers.
+    pub fn room(&self, flow: u32) -> f64 {
+        let Some(&Strand { len, .. }) = self.strands.get(self.flows[flow as usize].first as usize) else { return 0.0 };
+        let begin = self.flows[flow as usize].first as usize * self.stride;
+        let mut all = 0.0;
+        for (hop, pair) in self.crossings[begin..begin + len as usize].windows(2).enumerate() {
+            let (own, next) = (&self.channels[pair[0].channel as usize], &self.channels[pair[1].channel as usize]);
+            // Flows that come by one channel share its buffer, and its inputs share an output's.
+            let sharing = match hop {
+                0 if self.fill.arbiters.waiting == Waiting::Queues => self.split_at(pair[0].channel),
+                _ => self.strands_from(&pair[1], pair[0].channel),
+            };
+            all += own.limits.room / f64::from(sharing);
+            let full = self.full.get(own.limits.to as usize).map_or(1.0, |&full| f64::from(full.max(1)));
+            let inputs = f64::from(next.inputs.max(1));
+            all += match own.limits.behind {
+                Behind::Crosspoint(bytes) => bytes,
+                Behind::Output(bytes) => bytes / inputs,
+                Behind::Memory { bytes, alpha } => alpha * bytes / (1.0 + alpha * full) / inputs,
+            };
+            if next.full {
+                break;
+            }
+        }
+        all
+    }
+
+    /// Returns the number of messages that share the buffer of a node's input, with the one that crosses `channel`.
+    fn split_at(&self, channel: u32) -> u32 {
+        let whole = self.whole(channel);
+        let others = self.channels.get((whole + self.beside) as usize).map_or(0, |own| own.inputs);
+        if whole == channel { others + 1 } else { others.max(1) }
+    }
+
+    /// Returns the number of strands that come to a crossed channel by an input.
+    fn strands_from(&self, crossing: &Crossing, input: u32) -> u32 {
+        let mut place = self.channels[crossing.channel as usize].first_input;
+        while let Some(known) = self.inputs.get(place as usize) {
+            if known.channel == input {
+                return known.strands.max(1);
+            }
+            place = known.next;
+        }
+        1
+    }
+
+    /// Returns the share of a flow that crosses a channel.
+    pub fn share_on(&self, flow: u32, channel: u32) -> f64 {
+        let mut all = 0.0;
+        self.visit(flow, &mut |own, share| all += if own == channel { share } else { 0.0 });
+        all
     }
 
     fn new_strand(&mut self) -> u32 {
@@ -307,9 +440,9 @@ impl Rates {
     fn is_contended(&self, channel: &ChannelState) -> bool {
         let is_faster = |input: &Input| {
             let input = &self.channels[input.channel as usize];
-            input.capacity > channel.capacity && (input.capacity < UNLIMITED || input.inputs > 1)
+            input.limits.capacity > channel.limits.capacity && (input.limits.capacity < UNLIMITED || input.inputs > 1)
         };
-        channel.capacity < UNLIMITED && channel.inputs > 1
+        channel.limits.capacity < UNLIMITED && channel.inputs > 1
             || self.inputs.get(channel.first_input as usize).is_some_and(is_faster)
     }
 
@@ -348,8 +481,8 @@ impl Rates {
                 break;
             }
         }
-        for (place, &channel) in self.contended.iter().enumerate() {
-            self.channels[channel as usize].full = fill.is_full(place);
+        for place in 0..self.contended.len() {
+            self.set_full(self.contended[place], fill.is_full(place));
         }
         for (index, &flow) in self.included.iter().enumerate() {
             let state = &mut self.flows[flow as usize];
@@ -376,14 +509,25 @@ impl Rates {
         }
     }
 
+    /// Sets whether a channel limits flows.
+    fn set_full(&mut self, channel: u32, is_full: bool) {
+        let state = &mut self.channels[channel as usize];
+        if std::mem::replace(&mut state.full, is_full) != is_full
+            && let Some(full) = self.full.get_mut(state.limits.from as usize)
+        {
+            *full = if is_full { *full + 1 } else { *full - 1 };
+        }
+    }
+
     /// Includes all flows of a channel.
     fn expand(&mut self, channel: u32) {
         let state = &mut self.channels[channel as usize];
         if state.expanded == self.epoch {
             return;
         }
-        (state.expanded, state.full) = (self.epoch, false);
+        state.expanded = self.epoch;
         let mut place = state.crossings;
+        self.set_full(channel, false);
         while place != NONE {
             self.include(self.strands[place as usize / self.stride].flow);
             place = self.crossings[place as usize].next;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use engine::Calendar;
+use engine::{Calendar, split_mix};
 use fabric::{Actions, Demand, FLOW_BITS, Notice, Plan, Target, Traffic, TrafficEvent};
 use units::{NodeId, PlaneId};
 
@@ -29,7 +29,7 @@ pub(super) struct Message {
     mark: u32,
     pub bytes: u32,
     /// Index of its source.
-    source: u32,
+    pub source: u32,
     plane: PlaneId,
     to: NodeId,
     /// Generation time, in parts of a tick.
@@ -37,31 +37,35 @@ pub(super) struct Message {
     /// Delay of its path, in ticks.
     delay: u64,
     routers: u32,
-    /// Whether its bytes count in `FlowRun::buffered`.
-    is_buffered: bool,
+    /// Whether it has a flow through the node's channel, and one through the network.
+    pub is_split: bool,
+    /// Bytes that wait in buffers, if it is not split.
+    pub held: f64,
     /// Its flow, or its flows through the node's channel and through the network.
-    flows: [FlowLeft; 2],
+    pub flows: [FlowLeft; 2],
     /// Next free place.
     next: u32,
 }
 
 /// State of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-struct FlowLeft {
+pub(super) struct FlowLeft {
     /// Whether it has bytes left.
-    is_open: bool,
+    pub is_open: bool,
     /// Bytes that were left at the time `since`, in ticks.
-    left: f64,
-    since: u64,
+    pub left: f64,
+    pub since: u64,
     /// Number of rates that it has had, in all messages of the place.
-    rates: u32,
+    pub rates: u32,
 }
 
 /// Event of a running network. Events of an instant are handled by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum FlowEvent {
+pub(super) enum FlowEvent {
     /// A flow has ended, if its rate is the one of this number.
     Ends { flow: u32, rates: u32 },
+    /// The buffers of a message are full or empty, if its flows have their rates of this number.
+    Meets { message: u32, rates: u32 },
     /// The last byte of a message has arrived.
     Arrives { message: u32 },
     /// The head of a source's queue is due.
@@ -79,17 +83,23 @@ pub(super) struct FlowRun {
     actions: Actions,
     wakes: Vec<u32>,
     paths: Paths,
-    found: PathSet,
+    pub(super) found: PathSet,
     pub rates: Rates,
-    messages: Vec<Message>,
+    pub(super) messages: Vec<Message>,
     free: u32,
     /// Heads of the queues of sources that are not due, or that wait for the message before them.
     pub heads: Vec<Option<Demand>>,
     /// By source, whether a message is leaving, if sources send one message at a time. Otherwise empty.
     sending: Vec<bool>,
-    /// By source, the bytes of its messages that fit into buffers and have not left.
-    buffered: Vec<u64>,
-    events: Calendar<FlowEvent>,
+    /// By source, the number of messages that have started.
+    numbers: Vec<u32>,
+    /// By source, the message for which it waits, or `NONE`.
+    pub(super) waits: Vec<u32>,
+    /// Sources and messages whose rates have changed, and flows of a source. Kept to avoid allocation.
+    pub(super) touched: Vec<u32>,
+    pub(super) moved: Vec<u32>,
+    pub(super) own: Vec<u32>,
+    pub(super) events: Calendar<FlowEvent>,
     notices: Vec<Option<Notice>>,
     /// Free places of `notices`.
     free_notices: Vec<u32>,
@@ -126,7 +136,11 @@ impl FlowRun {
             free: NONE,
             heads: vec![None; sources],
             sending: vec![false; if is_open { sources } else { 0 }],
-            buffered: vec![0; sources],
+            numbers: vec![0; sources],
+            waits: vec![NONE; sources],
+            touched: Vec::new(),
+            moved: Vec::new(),
+            own: Vec::new(),
             events: Calendar::new(DISTANCE),
             notices: Vec::new(),
             free_notices: Vec::new(),
@@ -173,6 +187,12 @@ impl FlowRun {
                 FlowEvent::Ends { flow, rates } => {
                     if self.messages[flow as usize / 2].flows[flow as usize % 2].rates == rates {
                         self.end(flow);
+                    }
+                }
+                FlowEvent::Meets { message, rates } => {
+                    let flows = &self.messages[message as usize].flows;
+                    if flows[0].rates.wrapping_add(flows[1].rates) == rates {
+                        self.meet(message);
                     }
                 }
                 FlowEvent::Arrives { message } => self.arrive(message),
@@ -273,8 +293,10 @@ impl FlowRun {
         let &Demand { generated_at, part, to: Target::Node(to), bytes, flow_id, mark, .. } = demand else { return };
         let planes = self.plan.channels().planes() as usize;
         let (from, plane) = (NodeId((source / planes) as u32), PlaneId((source % planes) as u8));
-        let packets = u64::from(bytes).div_ceil(u64::from(self.plan.packet()));
-        self.paths.find(&Ends { from, plane, to, packets }, &mut self.found);
+        let number = &mut self.numbers[source];
+        let seed = split_mix(self.plan.seed() ^ split_mix((source as u64) << 32 | u64::from(*number)));
+        *number = number.wrapping_add(1);
+        self.paths.find(&Ends { from, plane, to, bytes }, seed, &mut self.found);
         let generated_at = generated_at * self.plan.units_per_tick() + part;
         let message = Message {
             flow_id,
@@ -286,7 +308,8 @@ impl FlowRun {
             generated_at,
             delay: self.found.delay,
             routers: self.found.routers,
-            is_buffered: false,
+            is_split: false,
+            held: 0.0,
             flows: [FlowLeft::default(); 2],
             next: NONE,
         };
@@ -302,34 +325,26 @@ impl FlowRun {
                 free
             }
         };
-        // Messages that fit into the buffers on their way leave their node whatever is in their way.
-        let buffered = &mut self.buffered[source];
-        let parts = match *buffered + u64::from(bytes) <= self.found.room {
-            true => {
-                *buffered += u64::from(bytes);
-                &[PathPart::Node, PathPart::Network][..]
-            }
-            false => &[PathPart::Whole],
-        };
-        self.messages[place as usize].is_buffered = parts.len() > 1;
-        for ((flow, &part), own) in (2 * place..).zip(parts).zip(&mut self.messages[place as usize].flows) {
-            self.rates.start(flow, &self.found, part);
-            (own.is_open, own.left, own.since) = (true, bytes.into(), self.now);
-        }
+        self.rates.start(2 * place, &self.found, PathPart::Whole);
+        let own = &mut self.messages[place as usize].flows[0];
+        (own.is_open, own.left, own.since) = (true, bytes.into(), self.now);
         if let Some(sending) = self.sending.get_mut(source) {
             *sending = true;
         }
         self.counts[(flow_id >> FLOW_BITS) as usize].started(generated_at);
     }
 
-    /// Computes rates anew, and the times at which messages leave.
-    fn settle(&mut self) {
+    /// Computes rates anew, and the times at which flows end.
+    pub(super) fn compute_rates(&mut self) {
         self.rates.settle(self.now, &mut self.changed);
         let (tick, packet) = (self.plan.tick().0 as f64, f64::from(self.plan.packet()));
-        for (flow, former) in self.changed.drain(..) {
-            let own = &mut self.messages[flow as usize / 2].flows[flow as usize % 2];
-            own.left = (own.left - former * (self.now - own.since) as f64 * tick).max(0.0);
-            own.since = self.now;
+        let mut changed = std::mem::take(&mut self.changed);
+        for (flow, former) in changed.drain(..) {
+            self.progress_at(flow, former);
+            let Message { source, ref mut flows, .. } = self.messages[flow as usize / 2];
+            self.touched.push(source);
+            self.moved.push(flow / 2);
+            let own = &mut flows[flow as usize % 2];
             own.rates += 1;
             let state = &mut self.rates.flows[flow as usize];
             let rate = state.rate;
@@ -341,21 +356,43 @@ impl FlowRun {
                 self.events.push(self.now.saturating_add(ticks), flow.into(), event);
             }
         }
+        self.changed = changed;
+    }
+
+    /// Counts the bytes of a flow that have passed until now.
+    pub(super) fn progress(&mut self, flow: u32) {
+        self.progress_at(flow, self.rates.flows[flow as usize].rate);
+    }
+
+    /// Counts the bytes of a flow that have passed until now, at a rate.
+    fn progress_at(&mut self, flow: u32, rate: f64) {
+        let own = &mut self.messages[flow as usize / 2].flows[flow as usize % 2];
+        own.left = (own.left - rate * (self.now - own.since) as f64 * self.plan.tick().0 as f64).max(0.0);
+        own.since = self.now;
     }
 
     /// Ends a flow. Its message has left if it is the last one.
     fn end(&mut self, flow: u32) {
         let place = flow / 2;
+        if flow.is_multiple_of(2) {
+            let own = &mut self.messages[place as usize].flows[0];
+            (own.left, own.since) = (0.0, self.now);
+            self.leave_node(place);
+        }
         let message = &mut self.messages[place as usize];
         let own = &mut message.flows[flow as usize % 2];
-        (own.is_open, own.left) = (false, 0.0);
+        (own.is_open, own.left, own.since) = (false, 0.0, self.now);
         own.rates += 1;
         let &mut Message { flow_id, bytes, source, flows, .. } = message;
         let used = &mut self.used[(flow_id >> FLOW_BITS) as usize];
+        let paths = &mut self.paths;
         self.rates.visit(flow, &mut |channel, share| {
-            used.get_mut(channel as usize).into_iter().for_each(|used| *used += f64::from(bytes) * share);
+            let passed = f64::from(bytes) * share;
+            used.get_mut(channel as usize).into_iter().for_each(|used| *used += passed);
+            paths.release(channel, passed);
         });
         self.rates.end(flow);
+        self.touched.push(source);
         if let Some(sending) = self.sending.get_mut(source as usize).filter(|_| flow.is_multiple_of(2)) {
             *sending = false;
             self.due.push(source);
@@ -367,9 +404,7 @@ impl FlowRun {
 
     /// Counts a message that has left, and schedules its arrival.
     fn leave(&mut self, place: u32) {
-        let Message { flow_id, bytes, source, plane, to, generated_at, delay, routers, is_buffered, .. } =
-            self.messages[place as usize];
-        self.buffered[source as usize] -= if is_buffered { bytes.into() } else { 0 };
+        let Message { flow_id, bytes, plane, to, generated_at, delay, routers, .. } = self.messages[place as usize];
         let arrives = self.now.saturating_add(delay);
         let batch = ((self.now - self.batches.0) / self.batches.1) as usize;
         let departed = Departed { flow_id, bytes, plane, to, generated_at, arrives, routers };

@@ -3,13 +3,31 @@
 use engine::{Owner, Stream};
 use units::Draw;
 
-use super::fill::Sharing;
+use super::fill::{Arbiters, Sharing, Waiting};
 use super::paths::PathSet;
-use super::rates::{PathPart, Rates};
+use super::rates::{Behind, ChannelLimits, NONE, PathPart, Rates};
+
+fn by(sharing: Sharing) -> (Arbiters, f64, bool) {
+    (Arbiters { sharing, waiting: Waiting::Memory, packet: 1.0 }, 1.0, false)
+}
+
+/// Channel of a capacity without buffers.
+fn channel(capacity: f64) -> ChannelLimits {
+    ChannelLimits { capacity, room: 0.0, behind: Behind::Crosspoint(0.0), from: NONE, to: NONE }
+}
 
 /// Network whose channels all have capacity 1, unless given.
 fn network(channels: usize, sharing: Sharing) -> Rates {
-    Rates::new((channels as u32, (0..channels).map(|_| 1.0)), 8, (sharing, false))
+    Rates::new((channels as u32, (0..channels).map(|_| channel(1.0))), 8, by(sharing))
+}
+
+/// Network in which the messages of nodes have one rate: channels 0 and 1 are those of nodes.
+fn turns(channels: usize) -> Rates {
+    let mut all = network(channels, Sharing::ByInput);
+    for own in &mut all.channels[..2] {
+        own.takes_turns = true;
+    }
+    all
 }
 
 /// Starts flows on single paths, and returns their rates.
@@ -64,9 +82,8 @@ fn a_message_that_waits_holds_up_the_others_of_its_node() {
     // Would catch messages of a node that do not take turns: message 0 shares channel 2 with two flows, and messages 1
     // and 2 of its node have a way to themselves.
     let paths: [&[u32]; 5] = [&[0, 2], &[0, 3], &[0, 4], &[1, 2], &[5, 2]];
-    let turns = Rates::new((6, (0..6).map(|_| 1.0)), 8, (Sharing::ByInput, true));
-    assert_near(&rates(turns, &paths), &[1.0 / 3.0; 5]);
-    let mut turns = Rates::new((8, (0..8).map(|_| 1.0)), 8, (Sharing::ByInput, true));
+    assert_near(&rates(turns(6), &paths), &[1.0 / 3.0; 5]);
+    let mut turns = turns(8);
     let paths: [&[u32]; 5] = [&[0, 2], &[0, 3], &[1, 2], &[5, 2], &[6, 2]];
     for (flow, channels) in (0..).zip(paths) {
         turns.start(flow, &PathSet::of(&[(channels, 1.0)], 1.0), PathPart::Whole);
@@ -91,8 +108,8 @@ fn strands_of_a_flow_have_one_rate() {
 fn slow_channels_are_shared_behind_fast_ones() {
     // Would catch a channel with one input that is taken for as wide as the input: both flows come to channel 3 by
     // channel 2, which is four times as fast.
-    let capacities = [1.0, 1.0, 1.0, 0.25];
-    let mut network = Rates::new((4, capacities.into_iter()), 8, (Sharing::ByInput, false));
+    let capacities = [1.0, 1.0, 1.0, 0.25].map(channel);
+    let mut network = Rates::new((4, capacities.into_iter()), 8, by(Sharing::ByInput));
     for flow in 0..2 {
         network.start(flow, &PathSet::of(&[(&[flow, 2, 3], 1.0)], 0.25), PathPart::Whole);
     }
@@ -179,4 +196,72 @@ fn changes_give_the_rates_of_a_new_start() {
             }
         }
     }
+}
+
+#[test]
+fn a_flow_whose_buffers_are_full_holds_up_others_on_its_way() {
+    // Would catch a channel that passes packets behind one that waits: flows 0 and 1 come to channel 4 by two inputs,
+    // and flow 0 has a third of channel 5. Before its buffers are full flow 1 has the rest of channel 4.
+    let paths: [&[u32]; 4] = [&[0, 4, 5], &[1, 4, 6], &[2, 5], &[3, 5]];
+    for waits in [false, true] {
+        let channels = (0..7).map(|_| channel(1.0));
+        let (arbiters, speedup, _) = by(Sharing::ByInput);
+        let mut network = Rates::new((7, channels), 8, (arbiters, speedup, true));
+        for (flow, channels) in (0..).zip(paths) {
+            network.start(flow, &PathSet::of(&[(channels, 1.0)], 1.0), PathPart::Whole);
+        }
+        network.flows[0].waits = waits;
+        network.settle(0, &mut Vec::new());
+        let third = 1.0 / 3.0;
+        let other = if waits { third } else { 2.0 * third };
+        assert_near(&[0, 1, 2, 3].map(|flow| network.flows[flow].rate), &[third, other, third, third]);
+    }
+}
+
+#[test]
+fn drawn_paths_cost_bandwidth() {
+    // Would catch a channel that random packets fill, a loss that is taken twice, and a loss on channels 5 and 6, where
+    // all packets of a flow come together. Halves of both flows meet on channel 2 behind crosspoints of 4 packets,
+    // whose queues are empty for (1 - 1/2) / (2 x 4) of the time; queues that share 4 packets have 2 each. FIFOs with
+    // two inputs carry 3/4 (Karol, Hluchyj and Morgan 1987).
+    let flow = |from: u32, other: u32| {
+        let mut paths = PathSet::of(&[(&[from, 2, 5 + from], 0.5), (&[from, other, 5 + from], 0.5)], 1.0);
+        paths.is_random = true;
+        paths
+    };
+    let cases = [
+        (Waiting::Crosspoints, 16.0 / 17.0),
+        (Waiting::Queues, 8.0 / 9.0),
+        (Waiting::Fifos, 0.75),
+        (Waiting::Memory, 1.0),
+    ];
+    for (waiting, expected) in cases {
+        let (arbiters, speedup, holds_up) = by(Sharing::ByInput);
+        let channels = (0..7).map(|_| ChannelLimits { room: 4.0, ..channel(1.0) });
+        let mut network = Rates::new((7, channels), 8, (Arbiters { waiting, ..arbiters }, speedup, holds_up));
+        network.start(0, &flow(0, 3), PathPart::Whole);
+        network.start(1, &flow(1, 4), PathPart::Whole);
+        network.settle(0, &mut Vec::new());
+        assert_near(&[0, 1].map(|flow| network.flows[flow].rate), &[expected; 2]);
+    }
+}
+
+#[test]
+fn flows_share_the_buffers_on_their_way() {
+    // Would catch a buffer that is counted for each of the flows that share it, one behind the channel that limits a
+    // flow, and a memory that one output has alone: flows 0 and 1 come by channel 4, and with flow 2 they fill channel
+    // 5.
+    let memory = Behind::Memory { bytes: 900.0, alpha: 1.0 };
+    let limits = |to: u32| ChannelLimits { room: 60.0, behind: memory, from: to.wrapping_sub(1), to, ..channel(1.0) };
+    let channels = [0, 0, 1, 1, 1, 2, 3].map(limits);
+    let mut network = Rates::new((7, channels.into_iter()), 8, by(Sharing::ByInput));
+    let paths: [&[u32]; 3] = [&[0, 4, 5, 6], &[1, 4, 5, 6], &[2, 5, 6]];
+    for (flow, channels) in (0..).zip(paths) {
+        network.start(flow, &PathSet::of(&[(channels, 1.0)], 1.0), PathPart::Whole);
+    }
+    network.settle(0, &mut Vec::new());
+    // Channel 0 has 60 bytes, and half of an output's memory, 450 bytes, before channel 4. Channel 4 has 60 bytes for
+    // two flows, and of the memory before channel 5 half again.
+    assert_near(&[network.room(0)], &[60.0 + 225.0 + 30.0 + 225.0]);
+    assert_near(&[network.room(2)], &[60.0 + 225.0]);
 }

@@ -13,7 +13,7 @@ const MOST_STATEMENTS: u32 = 128;
 const UNDAMPED: u32 = 24;
 
 /// Relative change below which shares are settled.
-const SETTLED: f64 = 1e-11;
+const SETTLED: f64 = 1e-7;
 
 /// Statement of a node of a tree.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +22,9 @@ pub(super) struct Statement {
     level: f64,
     /// Rates that all children can use.
     used: f64,
-    /// Largest rate of a child if the messages of a node take turns.
+    /// Largest rate that a child can use.
+    most: f64,
+    /// Largest rate of a child if children take turns.
     turn: f64,
 }
 
@@ -52,7 +54,7 @@ impl Fill {
     /// Fixes all flows that are not fixed, on channels that limit one another.
     pub(super) fn balance(&mut self) {
         self.statements.clear();
-        let first = |node: &TreeNode| Statement { level: node.each, used: 0.0, turn: f64::INFINITY };
+        let first = |node: &TreeNode| Statement { level: node.each, used: 0.0, most: 0.0, turn: f64::INFINITY };
         self.statements.extend(self.nodes.iter().map(first));
         self.waits.clear();
         self.waits.resize(self.leaves.len(), f64::INFINITY);
@@ -95,9 +97,13 @@ impl Fill {
             let mut behind = f64::INFINITY;
             for place in range.rev() {
                 let leaf = self.by_flow[place] as usize;
-                let Leaf { share, hop, .. } = self.leaves[leaf];
+                let Leaf { share, hop, channel, .. } = self.leaves[leaf];
+                let before = self.usable[leaf];
                 self.usable[leaf] = self.usable[leaf].min(behind) * share;
-                self.waits[leaf] = if hop == 0 && self.takes_turns { self.usable[leaf] } else { f64::INFINITY };
+                // A flow that is slower since it comes by a slower channel holds up nobody.
+                let is_slow = hop == 0 || self.flows[flow as usize].holds_up && behind < before;
+                let holds_up = self.channels[channel as usize].takes_turns && is_slow;
+                self.waits[leaf] = if holds_up { self.usable[leaf] } else { f64::INFINITY };
                 behind = behind.min(self.stated(&self.leaves[leaf]));
             }
         }
@@ -115,8 +121,13 @@ impl Fill {
                 let below = &statements[from as usize..to as usize];
                 let rates =
                     usable[begin as usize..last as usize].iter().copied().chain(below.iter().map(|own| own.used));
-                let turn = waits[begin as usize..last as usize].iter().copied().fold(f64::INFINITY, f64::min);
-                statements[node] = Statement { used: rates.sum(), turn, ..statements[node] };
+                // Children that are held up hold up the others: all of them take turns.
+                let held = below.iter().filter(|own| own.turn < own.most).map(|own| own.used);
+                let turn =
+                    waits[begin as usize..last as usize].iter().copied().chain(held).fold(f64::INFINITY, f64::min);
+                let (used, most) =
+                    rates.fold((0.0, 0.0_f64), |(sum, most), rate| (sum + rate.min(turn), most.max(rate)));
+                statements[node] = Statement { used, most, turn, ..statements[node] };
             }
             for node in first as usize..end as usize {
                 let TreeNode { parent, leaves: (begin, last), nodes: (from, to), .. } = nodes[node];

@@ -14,13 +14,17 @@
 //! section 6.5.)
 //!
 //! A node sends a packet of each of its messages in turn, and a packet that waits for credit holds up those behind it.
-//! So all messages of a node have one rate, that of the slowest. Flows that wait at routers hold up nobody here.
+//! So all messages of a node that waits have one rate, that of the slowest (`ChannelState::takes_turns`). The buffers
+//! on the way of the flow for which the node waits are full. Channels between routers hold up packets there in the same
+//! way: if the flow has less than its share of a channel, the rate of the channel is lowered until this is its share.
 
 mod balance;
+mod loss;
 
 use balance::Statement;
+pub(super) use loss::Waiting;
 
-use super::rates::{NONE, Rates, Strand};
+use super::rates::{FlowState, NONE, Rates, Strand};
 
 /// Rule by which routers divide a channel among flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +34,15 @@ pub(super) enum Sharing {
     ByInput,
     /// Flows have equal shares.
     ByFlow,
+}
+
+/// Rules by which routers divide channels.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arbiters {
+    pub sharing: Sharing,
+    pub waiting: Waiting,
+    /// Size of the largest packet, in bytes.
+    pub packet: f64,
 }
 
 /// Relative difference between shares that are equal but for rounding.
@@ -77,6 +90,7 @@ struct Leaf {
 struct Filled {
     /// Capacity, or less if a message of the node waits, in bytes per picosecond.
     capacity: f64,
+    takes_turns: bool,
     /// Round in which the capacity has fallen last.
     fell: u32,
     /// Nodes, the root first, and leaves of its tree.
@@ -90,6 +104,8 @@ struct Filled {
 struct Filling {
     bound: f64,
     rate: f64,
+    /// Whether its packets hold up others at routers: in FIFOs, and where its buffers are full, since its node waits.
+    holds_up: bool,
     is_fixed: bool,
     /// Begin of its leaves in the list of leaves by flow.
     leaves: u32,
@@ -108,8 +124,7 @@ struct Division {
 /// Scratch memory of fillings.
 #[derive(Debug, Default)]
 pub(super) struct Fill {
-    sharing: Sharing,
-    takes_turns: bool,
+    pub arbiters: Arbiters,
     nodes: Vec<TreeNode>,
     leaves: Vec<Leaf>,
     channels: Vec<Filled>,
@@ -134,10 +149,9 @@ pub(super) struct Fill {
 }
 
 impl Fill {
-    /// Creates the memory for routers that share by a rule. `takes_turns`: the messages of a node have
-    /// one rate.
-    pub fn new(sharing: Sharing, takes_turns: bool) -> Self {
-        Self { sharing, takes_turns, ..Self::default() }
+    /// Creates the memory for routers that divide channels by some rules.
+    pub fn new(arbiters: Arbiters) -> Self {
+        Self { arbiters, ..Self::default() }
     }
 
     /// Returns the rate of a flow, by its index among the included ones.
@@ -153,9 +167,10 @@ impl Fill {
     /// Computes the rates of the flows `included`, on the channels `contended`. Other flows keep their rates.
     pub fn run(&mut self, rates: &Rates, included: &[u32], contended: &[u32]) {
         self.clear();
+        let is_fifo = self.arbiters.waiting == Waiting::Fifos;
         let filling = |&flow: &u32| {
-            let bound = rates.flows[flow as usize].bound;
-            Filling { bound, rate: bound, is_fixed: false, leaves: 0 }
+            let &FlowState { bound, waits, .. } = &rates.flows[flow as usize];
+            Filling { bound, rate: bound, holds_up: waits || is_fifo, is_fixed: false, leaves: 0 }
         };
         self.flows.extend(included.iter().map(filling));
         for &channel in contended {
@@ -205,13 +220,14 @@ impl Fill {
             self.keyed.push((0, place));
             place = rates.crossings[place as usize].next;
         }
-        let level = if self.sharing == Sharing::ByFlow { rates.stride as u32 } else { 1 };
+        let level = if self.arbiters.sharing == Sharing::ByFlow { rates.stride as u32 } else { 1 };
         self.divisions.push(Division { parent: first_node, begin: 0, end: self.keyed.len() as u32, level });
         while let Some(division) = self.divisions.pop() {
             self.divide(rates, division);
         }
         self.channels.push(Filled {
-            capacity: state.capacity,
+            capacity: state.limits.capacity,
+            takes_turns: state.takes_turns,
             fell: 0,
             nodes: (first_node, self.nodes.len() as u32),
             leaves: (first_leaf, self.leaves.len() as u32),
@@ -257,8 +273,15 @@ impl Fill {
     /// Adds a leaf for the strands of a flow.
     fn add_leaf(&mut self, rates: &Rates, node: u32, strands: std::ops::Range<usize>) {
         let strand = |&(_, place): &(u64, u32)| rates.strands[place as usize / rates.stride];
-        let share = self.keyed[strands.clone()].iter().map(|own| strand(own).share).sum();
+        let mut share: f64 = self.keyed[strands.clone()].iter().map(|own| strand(own).share).sum();
+        let place = self.keyed[strands.start].1;
         let Strand { flow, .. } = strand(&self.keyed[strands.start]);
+        if rates.flows[flow as usize].is_random && !(place as usize).is_multiple_of(rates.stride) {
+            let [own, input] = [place, place - 1].map(|place| rates.crossings[place as usize].channel);
+            let depth = rates.channels[input as usize].limits.room / self.arbiters.packet.max(1.0);
+            let inputs = rates.channels[own as usize].inputs;
+            share /= loss::usable_part(self.arbiters.waiting, rates.share_on(flow, own), inputs, depth);
+        }
         let flow = if rates.is_included(flow) { rates.flows[flow as usize].index } else { flow | OTHER };
         let channel = self.channels.len() as u32;
         let hop = (self.keyed[strands.start].1 as usize % rates.stride) as u32;
@@ -357,7 +380,7 @@ impl Fill {
         for &flow in &open {
             let Filling { rate, bound, .. } = self.flows[flow as usize];
             if rate >= bound && self.allows(flow) {
-                self.hold_up(flow);
+                self.hold_up(flow, 1);
                 self.fix(flow);
             }
         }
@@ -419,8 +442,8 @@ impl Fill {
         let (first, end) = self.channels[channel as usize].leaves;
         for number in first as usize..end as usize {
             let leaf = self.leaves[number];
-            if leaf.hop > 0 && self.flows.get(leaf.flow as usize).is_some_and(|flow| !flow.is_fixed) {
-                self.hold_up(leaf.flow);
+            if self.flows.get(leaf.flow as usize).is_some_and(|flow| !flow.is_fixed) {
+                self.hold_up(leaf.flow, leaf.hop);
             }
         }
         for number in first as usize..end as usize {
@@ -428,12 +451,14 @@ impl Fill {
         }
     }
 
-    /// Lowers the capacity of the channel of a node, one of whose messages has less than its share.
-    fn hold_up(&mut self, flow: u32) {
-        let rate = self.flows[flow as usize].rate;
+    /// Lowers the capacities of the channels before hop `end` of a flow that has less than its share there, if a packet
+    /// that waits holds up those behind it.
+    fn hold_up(&mut self, flow: u32, end: u32) {
+        let Filling { rate, holds_up, .. } = self.flows[flow as usize];
         for place in self.leaves_of(flow) {
             let leaf = self.leaves[self.by_flow[place] as usize];
-            if self.takes_turns && leaf.hop == 0 {
+            let takes_turns = self.channels[leaf.channel as usize].takes_turns && (holds_up || leaf.hop == 0);
+            if leaf.hop < end && takes_turns {
                 let needed = self.needed(&leaf, rate);
                 let filled = &mut self.channels[leaf.channel as usize];
                 if needed < filled.capacity * (1.0 - ROUNDING) {
@@ -476,7 +501,7 @@ const FLOW: u64 = 1 << 32;
 fn key_of(rates: &Rates, place: u32, level: u32) -> u64 {
     let strand = place as usize / rates.stride;
     match (place as usize % rates.stride).checked_sub(level as usize) {
-        Some(hop) => u64::from(rates.crossings[strand * rates.stride + hop].channel),
+        Some(hop) => u64::from(rates.whole(rates.crossings[strand * rates.stride + hop].channel)),
         None => FLOW | u64::from(rates.strands[strand].flow),
     }
 }
