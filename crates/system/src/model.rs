@@ -233,8 +233,8 @@ fn flows_of(spec: &WorkloadSpec) -> Option<Wrong> {
 /// Largest number of destinations to which paths are followed.
 const SAMPLED_DESTINATIONS: usize = 4096;
 
-/// Refuses an adaptive routing with reuse, and a routing that weighs paths of several lengths on a network of flows. Choices among ports of one length
-/// need no queues: flows take the ports to which least is assigned.
+/// Refuses an adaptive routing with reuse, and a routing that weighs paths of several lengths on a network of flows.
+/// Choices among ports of one length need no queues: flows take the ports to which least is assigned.
 ///
 /// # Errors
 /// If the model replays episodes and the routing is adaptive, or if the model has flows and a packet on the way from
