@@ -209,7 +209,7 @@ families! {
         routing: SPREAD,
         build: |spec, base| shared(FileTopology::new(spec, base)),
     }
-    /// Network without routers, given by a delay and a bandwidth. Ranks only.
+    /// Network without routers, given by a delay and a bandwidth.
     Flat(FlatSpec) = "flat" {
         example: "flat:4096",
         views: &[],
