@@ -148,6 +148,10 @@ def test_a_shim_for_another_library_is_refused(launcher: str, tmp_path: Path, mo
     if shutil.which(other) is not None:
         monkeypatch.setenv("CUTTHROUGH_MPICC", other)
         assert building.build()[1] != library
+        file = tmp_path / "small.toml"
+        file.write_text(OPEN, encoding="utf-8")
+        refused = run(launcher, 2, "run", str(file), "--json", status=2)
+        assert refused.stderr.count("started 2 processes, and the MPI library sees 1") == 1, refused.stderr
 
 
 INITIALIZED = """

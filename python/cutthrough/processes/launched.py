@@ -8,13 +8,15 @@ from pathlib import Path
 
 from cutthrough.arguments.faults import refuse
 
-__all__ = ["VARIABLE", "compiler", "count"]
+__all__ = ["VARIABLE", "compiler", "count", "rank"]
 
 #: Environment variable that names the MPI compiler.
 VARIABLE = "CUTTHROUGH_MPICC"
 #: Environment variables with the number of processes: of Open MPI, of MPICH and its relatives, and of a step of Slurm.
 #: A batch script of Slurm is one process, which has only the variables of the job.
 COUNTS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+#: Environment variables with the number of this process, in the same order.
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 #: Compilers to look for, by the variable that the launcher sets: Debian adds the name of the MPI.
 COMPILERS = {"OMPI_COMM_WORLD_SIZE": ("mpicc.openmpi",), "PMI_SIZE": ("mpicc.mpich",)}
 #: Names of launchers and their daemons, which are the parents of processes.
@@ -23,11 +25,12 @@ LAUNCHERS = ("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "hydra
 
 def count() -> int:
     """Returns the number of processes that the launcher has started. 1 without a launcher."""
-    for name in COUNTS:
-        value = os.environ.get(name, "")
-        if value.isdigit():
-            return int(value)
-    return 1
+    return _number(COUNTS, 1)
+
+
+def rank() -> int:
+    """Returns the number of this process as the launcher gives it. 0 without a launcher."""
+    return _number(RANKS, 0)
 
 
 def compiler(given: str | None = None) -> Path:
@@ -53,6 +56,12 @@ def compiler(given: str | None = None) -> Path:
         f"(such as the package `mpich` or `openmpi`), or name it by --mpicc or {VARIABLE}"
     )
     raise refuse("mpi", message)
+
+
+def _number(names: tuple[str, ...], default: int) -> int:
+    """Returns the number in the first of some environment variables that has one."""
+    values = (os.environ.get(name, "") for name in names)
+    return next((int(value) for value in values if value.isdigit()), default)
 
 
 def _beside() -> list[str | None]:

@@ -27,8 +27,8 @@ __all__ = ["announce", "named", "together"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Greatest number of processes that are named.
 MOST_NAMED = 64
-#: Least exit status of a command that a signal has ended.
-SIGNALLED = 128
+#: Exit status of a command whose input is wrong, and least exit status of one that a signal has ended.
+WRONG_INPUT, SIGNALLED = 2, 128
 
 
 @contextmanager
@@ -89,6 +89,9 @@ def _joined(count: int, threads: int) -> _core.Processes:
     path = building.shim()
     processes = _core.Processes.open(path, threads)
     if processes.size != count:
+        if launched.rank() > 0:
+            # Each process sees itself alone: one says so.
+            sys.exit(WRONG_INPUT)
         message = (
             f"the launcher has started {count} processes, and the MPI library sees {processes.size}: they are of "
             "different MPIs, or the launcher has not started this command itself"
