@@ -38,6 +38,8 @@ FITTED, PACKETS = {"lumi": 8, "leonardo": 8, "mare-nostrum": 32, "fugaku": 8}, 2
 LARGE = 1024
 #: A point that is not simulated: the reduction sends 67 million messages.
 LONGEST = ("8x8x8", "BINE-BINOMIAL_TREE-UTOFU-4096-6", 1 << 29)
+#: Points of larger runs that are not simulated: about 16 million messages and more.
+LONG = re.compile(r"alltoall default-(?!modified)|RING|default-ring|(default-|-65536-|-4096-).* 536870912")
 CLASSES = ("to 2 KiB", "to 128 KiB", "to 8 MiB", "above 8 MiB")
 OPERATIONS = ("allreduce", "allgather", "reduce-scatter", "broadcast", "reduce", "gather", "scatter", "alltoall")
 #: Largest cost of a choice that counts as right.
@@ -155,9 +157,23 @@ def _missing(found: dict[str, list[Predicted]]) -> list[str]:
     return _table(heading, rows)
 
 
-def _others(found: dict[str, list[Predicted]], about: str) -> list[str]:
-    rows = [_row(MACHINES[machine], own).replace("|  | ", "| ") for machine, own in found.items() if own]
-    return _table(f"| {about} | points | median | 90th percentile | bias |", rows)
+def _several(found: dict[str, list[Predicted]]) -> list[str]:
+    rows = []
+    for machine, own in found.items():
+        for per_node in sorted({each.point.per_node for each in own}):
+            part = [each for each in own if each.point.per_node == per_node]
+            rows.append(_row(MACHINES[machine], part, str(per_node), _nodes(part)))
+    return _table("| machine | ranks a node | ranks | points | median | 90th percentile | bias |", rows)
+
+
+def _large(found: dict[str, list[Predicted]]) -> list[str]:
+    rows = []
+    for machine, own in found.items():
+        if own:
+            rows.append(_row(f"{MACHINES[machine]}, {_nodes(own)} nodes", own))
+            public = [each for each in own if not each.guessed]
+            rows.append(_row("of these, algorithms with a public definition", public))
+    return _table("| machine | points | median | 90th percentile | bias |", rows)
 
 
 def _simulated(points: Sequence[Measured], arguments: argparse.Namespace, *, whole: bool = False) -> list[Predicted]:
@@ -190,7 +206,9 @@ def tables(arguments: argparse.Namespace) -> tuple[dict[str, list[str]], list[Pr
         main[machine] = _simulated([each for each in rest if each.per_node == 1 and each.ranks <= LARGE], arguments)
         if not arguments.main:
             several[machine] = _simulated([each for each in rest if each.per_node > 1], arguments, whole=True)
-            large[machine] = _simulated([each for each in rest if each.per_node == 1 and each.ranks > LARGE], arguments)
+            larger = [each for each in rest if each.per_node == 1 and each.ranks > LARGE]
+            larger = [each for each in larger if not LONG.search(f"{each.operation} {each.algorithm} {each.bytes}")]
+            large[machine] = _simulated(larger, arguments)
     made = {
         "main": _main(main, fitted),
         "sizes": _by(main, CLASSES, lambda own: size_class(own.bytes)),
@@ -199,8 +217,8 @@ def tables(arguments: argparse.Namespace) -> tuple[dict[str, list[str]], list[Pr
         "missing": _missing(main),
     }
     if not arguments.main:
-        made["several"] = _others(several, "several ranks a node")
-        made["large"] = _others(large, "more than 1,024 nodes")
+        made["several"] = _several(several)
+        made["large"] = _large(large)
     return made, [each for own in main.values() for each in own]
 
 
