@@ -30,23 +30,24 @@ LARGE = {"ring, 1024 nodes, 1 GiB": (32, {**RING, "size": "1 GiB"})}
 INCIDENTAL = {"wall_s", "reuse"}
 
 
-def experiment(case: tuple[int, dict[str, Any]], router: str, reuse: bool) -> ct.Experiment:
-    """Returns the experiment of a case."""
+def measured(case: tuple[int, dict[str, Any]], router: str, reuse: bool) -> ct.Point:
+    """Returns the result of a case."""
     k, program = case
-    return ct.Experiment(
-        topology={"kind": "fat-tree", "k": k, "n": 2},
-        routing={"kind": "d-mod-k"},
-        router={"kind": router},
-        link={"bandwidth": "400 Gb/s", "delay": "20 ns"},
-        nic={"send_overhead": "500 ns", "receive_overhead": "500 ns"},
-        workload={"kind": "program", "packet_size": "4 KiB", "program": program},
-        simulation={"reuse": reuse},
-    )
+    experiment: dict[str, object] = {
+        "topology": {"kind": "fat-tree", "k": k, "n": 2},
+        "routing": {"kind": "d-mod-k"},
+        "router": {"kind": router},
+        "link": {"bandwidth": "400 Gb/s", "delay": "20 ns"},
+        "nic": {"send_overhead": "500 ns", "receive_overhead": "500 ns"},
+        "workload": {"kind": "program", "packet_size": "4 KiB", "program": program},
+        "simulation": {"reuse": reuse},
+    }
+    return ct.run(experiment)[0]
 
 
 def row(name: str, case: tuple[int, dict[str, Any]], router: str) -> str:
     """Runs a case with and without reuse, and returns its row."""
-    points = [experiment(case, router, reuse).run().points[0] for reuse in (True, False)]
+    points = [measured(case, router, reuse) for reuse in (True, False)]
     plain = [{key: value for key, value in point.items() if key not in INCIDENTAL} for point in points]
     if plain[0] != plain[1]:
         sys.exit(f"{name}: results with and without reuse differ")

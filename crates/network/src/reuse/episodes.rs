@@ -24,8 +24,8 @@ use super::naming::{Described, KeyField, Named, Naming};
 use super::paths::{NONE, Paths};
 use super::records::{Moment, Record, Records};
 
-/// Packet-hops that are simulated before it is judged whether reuse pays.
-const TRIAL: u64 = 16 << 20;
+/// Packet-hops that may be simulated beyond one and a half times those of the released messages.
+const TRIAL: u64 = 1 << 20;
 
 /// Number of episodes that are dropped together at most.
 const MOST_GATHERED: usize = 64;
@@ -128,6 +128,8 @@ pub(super) struct Episodes {
     pub counted: Vec<Counted>,
     /// Messages that have not been counted.
     pub open: u64,
+    /// Packet-hops of all released messages.
+    released_hops: u64,
     pub counts: ReuseCounts,
     /// Reason why the run is to be simulated whole.
     pub gave_up: Option<String>,
@@ -184,6 +186,7 @@ impl Episodes {
             due: Vec::new(),
             counted: Vec::new(),
             open: 0,
+            released_hops: 0,
             counts: ReuseCounts::default(),
             gave_up: None,
             meets: Vec::new(),
@@ -213,6 +216,7 @@ impl Episodes {
             record = found;
             self.paths.paths[path as usize].recent = (message.bytes, record);
         }
+        self.released_hops += self.records.all[record as usize].hops;
         let message = self.messages.insert(Member { message, path, is_counted: false, is_replayed });
         self.counts.episodes += 1;
         let episode = Episode { messages: vec![message], start: at, record, ..Episode::default() };
@@ -524,8 +528,7 @@ impl Episodes {
         self.counts.simulated_hops += record.hops;
         self.counts.records += 1;
         let number = self.records.add(&self.naming.key, record);
-        let ReuseCounts { simulated_hops, packet_hops, .. } = self.counts;
-        if simulated_hops > TRIAL && packet_hops < simulated_hops + simulated_hops / 8 {
+        if self.counts.simulated_hops > TRIAL + self.released_hops / 2 * 3 {
             self.give_up("too little repeats".to_owned());
         } else if self.records.bytes > MOST_BYTES {
             self.give_up("the records of different episodes take too much memory".to_owned());

@@ -115,7 +115,7 @@ impl Case {
                 let mut own = Vec::new();
                 let calc = format!("c{number}");
                 let _ = writeln!(text, "{calc}: calc {}", calcs[rank as usize % 3]);
-                before.iter().for_each(|label| drop(writeln!(text, "{calc} requires {label}")));
+                before.iter().for_each(|label| text.push_str(&format!("{calc} requires {label}\n")));
                 for (place, &(from, by, bytes)) in self.rounds[*round].iter().enumerate() {
                     let (to, tag) = ((from + by) % RANKS, number * 100 + place);
                     if from == rank {
@@ -127,7 +127,7 @@ impl Case {
                         own.push(format!("r{number}_{place}"));
                     }
                 }
-                own.iter().for_each(|label| drop(writeln!(text, "{label} requires {calc}")));
+                own.iter().for_each(|label| text.push_str(&format!("{label} requires {calc}\n")));
                 before = if own.is_empty() { vec![calc] } else { own };
             }
             text.push_str("}\n");
