@@ -111,6 +111,21 @@ def test_adaptive_routings_use_all_channels(tmp_path: Path) -> None:
     assert run("flow", half, **tree)["time_ns"] == pytest.approx(run("packet", half, **tree)["time_ns"], rel=0.02)
 
 
+@pytest.mark.parametrize("router", ["output-queued", "input-output-queued"])
+def test_random_paths_take_longer_than_even_ones(router: str, tmp_path: Path) -> None:
+    """Catches strands of messages that hold up one another for ever, and random paths that cost no bandwidth.
+
+    Shares that are even would give the whole bandwidth. Packets that draw their ports meet, and lose a part of it.
+    """
+    size = 1 << 18
+    shift = goal(tmp_path, 64, [(node, (node + 16) % 64, size) for node in range(64)])
+    sections = {"topology": {"kind": "fat-tree", "k": 4, "n": 3}, "routing": {"kind": "random-up-down"}}
+    sections["router"] = {**BASE["router"], "kind": router}
+    flow, packet = (run(model, shift, **sections)["time_ns"] for model in ("flow", "packet"))
+    assert flow > 1.1 * size
+    assert flow == pytest.approx(packet, rel=0.3)
+
+
 def test_collectives_take_their_closed_forms() -> None:
     """Catches steps that overlap or wait, and rates that are not those of the steps."""
     size = 1 << 20

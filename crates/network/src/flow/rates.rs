@@ -26,6 +26,9 @@ pub(super) enum PathPart {
     Network,
 }
 
+/// Least rate of a flow, as a part of its bound: flows that hold up one another in a cycle go on.
+const LEAST_PART: f64 = 1e-4;
+
 /// Capacity of a channel that limits no flow, in bytes per picosecond.
 const UNLIMITED: f64 = 1e9;
 
@@ -486,7 +489,7 @@ impl Rates {
         }
         for (index, &flow) in self.included.iter().enumerate() {
             let state = &mut self.flows[flow as usize];
-            let least = if now >= state.ends_from { state.rate } else { 0.0 };
+            let least = if now >= state.ends_from { state.rate } else { LEAST_PART * state.bound };
             let former = std::mem::replace(&mut state.rate, fill.rate(index).max(least));
             if former != state.rate {
                 changed.push((flow, former));

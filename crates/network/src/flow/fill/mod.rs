@@ -169,8 +169,11 @@ impl Fill {
         self.clear();
         let is_fifo = self.arbiters.waiting == Waiting::Fifos;
         let filling = |&flow: &u32| {
-            let &FlowState { bound, waits, .. } = &rates.flows[flow as usize];
-            Filling { bound, rate: bound, holds_up: waits || is_fifo, is_fixed: false, leaves: 0 }
+            let &FlowState { bound, waits, first, .. } = &rates.flows[flow as usize];
+            // Strands of one flow would hold up one another in a cycle.
+            let is_single = rates.strands.get(first as usize).is_some_and(|strand| strand.next == NONE);
+            let holds_up = is_single && (waits || is_fifo);
+            Filling { bound, rate: bound, holds_up, is_fixed: false, leaves: 0 }
         };
         self.flows.extend(included.iter().map(filling));
         for &channel in contended {
