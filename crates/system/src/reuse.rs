@@ -69,6 +69,9 @@ fn nodes(spec: &ExperimentSpec) -> Option<Wrong> {
 
 fn measure(spec: &ExperimentSpec) -> Option<Wrong> {
     let measure = &spec.measure;
+    if measure.max_time.is_some() {
+        return wrong("measure.max_time", "a run that ends by itself: episodes are simulated to their end");
+    }
     if measure.unproven {
         return wrong("measure.unproven", "a routing that is proven free of deadlock");
     }
