@@ -190,9 +190,9 @@ class SlimFly(Section, tag=("kind", "slim-fly")):
     """Routers of diameter 2 that are points over a finite field."""
 
     q: int | None = key("""Size of the field, a power of a prime. There are 2 q^2 routers, each with (3q - d) / 2 wires,
-        where d is -1, 0 or 1 and q - d is a multiple of 4 (from 3 to 43; required, or swept).""")
+        where d is -1, 0 or 1 and q - d is a multiple of 4 (from 3 to 89; required, or swept).""")
     nodes_per_router: int | None = key("""Number of nodes on each router. Default: half of the number of its wires,
-        rounded up, with which the wires carry uniform traffic at a load of 0.86 to 1 (from 1 to 58249).""")
+        rounded up, with which the wires carry uniform traffic at a load of 0.86 to 1 (from 1 to 65530).""")
     planes: int | None = key("""Disjoint copies of the network, with every node on each of them; `[nic.rails]` says by
         which plane a message goes (from 1 to 16; default 1).""")
     wires: Mapping[str, float] | None = key("""Multiples of the number of wires, by class of channels: 2 doubles each
@@ -252,7 +252,7 @@ class File(Section, tag=("kind", "file")):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Flat(Section, tag=("kind", "flat")):
-    """Network without routers, given by a delay and a bandwidth. Ranks only."""
+    """Network without routers, given by a delay and a bandwidth."""
 
     nodes: int | None = key("""Number of nodes. Each has a link with the bandwidth of `[link]`; a message arrives its
         delay after it has left (from 1 to 16777216; required, or swept).""")
