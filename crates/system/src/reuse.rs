@@ -4,7 +4,7 @@ use ::experiment::{ExperimentSpec, Model, WorkloadSpec};
 use ::mpi::collectives::CollectiveBackend;
 use ::network::{Feature, Network, NetworkModel, ReuseCounts};
 use ::routing::Routing;
-use ::topology::{ChannelClass, TopologySpec};
+use ::topology::ChannelClass;
 use ::traffic::pacers::PacerSpec;
 use fabric::catalogue::{Arbitration, RouterSpec};
 use host::{ConnectionParams, NicParams, PartParams};
@@ -19,9 +19,8 @@ pub(crate) fn check(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Result<(
     if !spec.simulation.reuse {
         return Ok(());
     }
-    let found = network(spec).or_else(|| nodes(spec)).or_else(|| measure(spec));
+    let found = carrier(spec, model).or_else(|| network(spec)).or_else(|| nodes(spec)).or_else(|| measure(spec));
     let found = found.or_else(|| spec.workload.as_ref().and_then(workload));
-    debug_assert!(found.is_some() || model.has(Feature::Messages), "another model");
     found.map_or(Ok(()), |(key, message)| Err(KeyError::new(key, message)))
 }
 
@@ -32,13 +31,16 @@ fn wrong(key: &str, what: &str) -> Option<Wrong> {
     Some((key.to_owned(), format!("`simulation.reuse` requires {what}")))
 }
 
+/// Refuses another model, whether a key or the topology has chosen it.
+fn carrier(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Option<Wrong> {
+    match spec.simulation.model {
+        _ if model.has(Feature::Messages) => None,
+        Some(Model::Delay | Model::Flow) => wrong("simulation.model", "`model = \"packet\"`, the default"),
+        _ => wrong("topology.kind", "a topology with routers, which carry packets"),
+    }
+}
+
 fn network(spec: &ExperimentSpec) -> Option<Wrong> {
-    if matches!(spec.topology.topology, TopologySpec::Flat(_)) {
-        return wrong("topology.kind", "a topology with routers: a flat network has no packets to reuse");
-    }
-    if matches!(spec.simulation.model, Some(Model::Delay | Model::Flow)) {
-        return wrong("simulation.model", "`model = \"packet\"`, the default");
-    }
     if spec.topology.planes > 1 {
         return wrong("topology.planes", "one plane");
     }
