@@ -156,16 +156,19 @@ impl Sampler for OperationsSampler {
     }
 
     fn collect(&mut self, machine: &mut dyn Machine) {
-        let (mut all, job) = (Vec::new(), self.context.job);
+        let (counters, ended, set, job) = (&mut self.counters, &mut self.ended, &self.program.set, self.context.job);
+        // Intervals are copied for other processes only.
+        let (mut all, is_alone) = (Vec::new(), machine.exchange().is_alone());
         machine.change_traffic(&mut |traffic, _| {
             if let Some(JobTraffic::Scheduled(ranks)) = traffic.of_job_mut(job) {
-                ranks.executor_mut().take_intervals(&mut |rank, own| {
-                    all.extend((!own.is_empty()).then(|| (rank, own.to_vec())));
+                ranks.executor_mut().take_intervals(&mut |rank, own| match is_alone {
+                    true => counters.add(set, (rank, own), ended),
+                    false => all.extend((!own.is_empty()).then(|| (rank, own.to_vec()))),
                 });
             }
         });
         for (rank, own) in machine.exchange().share(all) {
-            self.counters.add(&self.program.set, (rank, &own), &mut self.ended);
+            counters.add(set, (rank, &own), ended);
         }
     }
 
