@@ -147,6 +147,9 @@ impl FlowRun {
     /// Lets a source wait for a message.
     fn wait(&mut self, place: u32) {
         let source = self.messages[place as usize].source;
+        if self.waits[source as usize] != NONE {
+            self.resume(source);
+        }
         self.waits[source as usize] = place;
         self.rates.set_waiting(self.channel_of(source), 2 * place, true);
     }
