@@ -326,7 +326,7 @@ pub struct SimulationSpec {
     /// messages repeat, as in collective operations and training steps. Requires the packet model, a workload that
     /// finishes, a routing with one path between two nodes, interfaces without parts, and output-queued, input-queued or
     /// input-output-queued routers that serve their inputs in turn.
-    #[schemars(extend("x-rules" = ["excludes measure.series: it needs every packet", "excludes measure.timeline: it needs every packet", "excludes several networks", "excludes node.receive_buffer"]))]
+    #[schemars(extend("x-rules" = ["excludes measure.series: it needs every packet", "excludes measure.timeline: it needs every packet", "excludes several networks", "excludes nic.message_order", "excludes node.receive_buffer"]))]
     #[serde(skip_serializing_if = "is_false")]
     pub reuse: bool,
 }

@@ -175,6 +175,9 @@ fn flows(spec: &ExperimentSpec) -> Option<Wrong> {
     if !spec.networks.is_empty() {
         return wrong("network", "one network");
     }
+    if spec.nic.host().message_order.is_some() {
+        return wrong("nic.message_order", "all messages of a node under way at once");
+    }
     if spec.measure.timeline {
         return wrong("measure.timeline", "no times of packets on channels to explain");
     }

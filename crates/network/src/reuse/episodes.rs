@@ -530,8 +530,8 @@ impl Episodes {
         let number = self.records.add(&self.naming.key, record);
         if self.counts.simulated_hops > TRIAL + self.released_hops / 2 * 3 {
             self.give_up("too little repeats".to_owned());
-        } else if self.records.bytes > MOST_BYTES {
-            self.give_up("the records of different episodes take too much memory".to_owned());
+        } else if self.records.bytes + self.paths.bytes() > MOST_BYTES {
+            self.give_up("paths, or the records of different episodes, take too much memory".to_owned());
         }
         Some(number)
     }

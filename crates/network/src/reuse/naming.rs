@@ -97,6 +97,7 @@ impl Naming {
         }
         self.used = 0;
         self.key.clear();
+        self.key.push(members.len() as u64);
         for (number, member) in (0..).zip(members) {
             let steps = paths.steps(member.path);
             let (at, bytes) = (self.field(KeyField::Time, member.at), self.field(KeyField::Bytes, member.bytes.into()));

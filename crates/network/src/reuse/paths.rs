@@ -85,6 +85,11 @@ impl Paths {
         Self { plan: Arc::clone(plan), facts, output_of, steps: Vec::new(), paths: Vec::new(), by_source }
     }
 
+    /// Returns the memory of the paths, in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.steps) + self.paths.len() * (size_of::<Path>() + size_of::<(u32, u32)>())
+    }
+
     /// Returns the channels of a path.
     pub fn steps(&self, path: u32) -> &[Step] {
         let (begin, end) = self.paths[path as usize].steps;

@@ -89,6 +89,7 @@ fn keys_that_reuse_does_not_go_with_are_refused() {
         (plain.replace("messages = true", "max_time = \"20 us\""), "measure.max_time"),
         (format!("{plain}\nnode = {{ receive_buffer = \"8 packets\" }}"), "simulation.reuse"),
         (format!("{plain}\nnic = {{ kind = \"loggp\", gap = \"100 ns\" }}"), "nic"),
+        (format!("{plain}\nnic = {{ kind = \"ideal\", message_order = \"in-order\" }}"), "nic.message_order"),
         (plain.replace("n = 2", "n = 2, planes = 2"), "topology.planes"),
         (plain.replace(WORKLOADS[0].0, "kind = \"traffic\", load = 0.1"), "workload.kind"),
         (

@@ -39,6 +39,11 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 /// Runs a system that is known not to deadlock. A run that cannot go on with `simulation.reuse` is repeated without it.
 pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     refuse_processes(system, options)?;
+    if system.spec.simulation.reuse && system.jobs.iter().any(is_called_back) {
+        // A repeated run would call the program again.
+        let message = "`simulation.reuse` requires a program that is not called back".to_owned();
+        return Err(KeyError::new("workload.program", message).into());
+    }
     match simulate_once(system, options) {
         Err(RunError::GaveUp(reason)) => {
             let point = simulate_once(&system.without_reuse(), options)?;
@@ -124,6 +129,10 @@ fn refuse_processes(system: &System, options: &RunOptions) -> Result<(), KeyErro
         return Ok(());
     }
     let one = "start it in one process";
+    if system.spec.simulation.reuse {
+        let message = format!("reuse runs in one process, not in {}: leave it out, or {one}", options.exchange.size());
+        return Err(KeyError::new("simulation.reuse", message));
+    }
     if !system.model.has(Feature::Processes) {
         let message =
             format!("the {} model runs in one process, not in {}: {one}", system.model.name(), options.exchange.size());
