@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "functions of a C library are called")]
 
 use std::ffi::{CStr, c_char, c_double, c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
@@ -60,8 +61,8 @@ pub(crate) struct Shim {
     functions: Functions,
     /// Communicator. Null once it is closed.
     handle: *mut c_void,
-    /// Keeps the functions loaded.
-    _library: Library,
+    /// Keeps the functions loaded. Never unloaded, since MPI libraries may have threads and handlers of their own.
+    _library: ManuallyDrop<Library>,
 }
 
 // SAFETY: the shim requires that threads call in turn, not that one thread calls, since MPI is initialized with
@@ -233,7 +234,7 @@ impl std::fmt::Debug for Shim {
 }
 
 /// Loads a library and finds the functions of the shim in it.
-fn load(path: &Path) -> Result<(Library, Functions), ProcessesError> {
+fn load(path: &Path) -> Result<(ManuallyDrop<Library>, Functions), ProcessesError> {
     let refused = |error: &libloading::Error| ProcessesError::Load(path.display().to_string(), error.to_string());
     // Plug-ins of MPI libraries look for the symbols of the library among the global ones.
     // SAFETY: the file has been compiled from the shim's source, or the user has named it. The initializers of MPI
@@ -241,7 +242,7 @@ fn load(path: &Path) -> Result<(Library, Functions), ProcessesError> {
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map_err(|error| refused(&error))?;
     // SAFETY: as above; the functions are kept together with the library.
     let functions = unsafe { Functions::find(&library) }.map_err(|error| refused(&error))?;
-    Ok((library, functions))
+    Ok((ManuallyDrop::new(library), functions))
 }
 
 /// Returns a text that the shim has written.

@@ -178,7 +178,8 @@ fn agreed(built: Result<System, PointError>, point: &Point, exchange: &dyn Excha
     let built = built.and_then(|system| match first == own.as_bytes() {
         true => Ok(system),
         false => {
-            let message = "it reads another experiment than process 0: are all files the same on its node?".to_owned();
+            let message =
+                "it reads another experiment than process 0: are all included files the same on its node?".to_owned();
             Err(PointError::Run(RunError::Process { rank, message }))
         }
     });

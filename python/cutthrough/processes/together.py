@@ -25,6 +25,8 @@ __all__ = ["announce", "named", "together"]
 
 #: Signals of which process 0 decides what they end.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Errors after which no run is under way. Others, such as a panic, may leave processes that wait for this one.
+EXPECTED = (ExperimentError, RunError, Cancelled, OSError, SystemExit)
 #: Greatest number of processes that are named.
 MOST_NAMED = 64
 #: Exit status of a command whose input is wrong, and least exit status of one that a signal has ended.
@@ -53,6 +55,7 @@ def together(wanted: bool | None, threads: int) -> Iterator[_core.Processes | No
     if count < 2 and wanted:
         raise refuse("--mpi", "no MPI launcher has started several processes: write `mpirun -n 4 cutthrough run ...`")
     processes = _joined(count, threads)
+    _compare(processes)
     if processes.rank > 0:
         _follow(processes)
         processes.close()
@@ -61,7 +64,10 @@ def together(wanted: bool | None, threads: int) -> Iterator[_core.Processes | No
         yield processes
     except BaseException as error:
         # After a signal the others may be in a run that is not over: they end with this process.
-        if not isinstance(error, KeyboardInterrupt) and getattr(error, "exit_code", 0) < SIGNALLED:
+        status = getattr(error, "exit_code", 0 if isinstance(error, EXPECTED) else None)
+        if status is None and not isinstance(error, KeyboardInterrupt):
+            processes.fail(f"{type(error).__name__}: {error}")
+        elif status is not None and status < SIGNALLED:
             _end(processes)
         raise
     _end(processes)
@@ -99,6 +105,16 @@ def _joined(count: int, threads: int) -> _core.Processes:
         help_ = f"set {launched.VARIABLE} to the mpicc of the launcher's MPI, or choose --no-mpi"
         raise refuse("--mpi", message, help=help_)
     return processes
+
+
+def _compare(processes: _core.Processes) -> None:
+    """Ends all processes if the command of this one differs from that of process 0."""
+    own = sys.argv[1:]
+    first = json.loads(processes.share(json.dumps(own) if processes.rank == 0 else ""))
+    if own != first:
+        processes.fail(
+            "it was started with other arguments than process 0: choose --no-mpi to run different commands side by side"
+        )
 
 
 def _end(processes: _core.Processes) -> None:

@@ -10,6 +10,7 @@ import os
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol
 
 import cutthrough._core as _core
@@ -205,11 +206,11 @@ def run_jobs(
             refuse_called_back(job.experiment, "executor")
         executor = effort.executor
         return _finish((_submit_to(executor, job, effort.threads, keep) for job in jobs), watcher)
-    progresses = [_core.Progress() for _ in jobs]
+    progresses, failed = [_core.Progress() for _ in jobs], Event()
     with ThreadPoolExecutor(effort.workers(len(jobs)), thread_name_prefix="point") as pool:
         made = zip(jobs, progresses, strict=True)
         try:
-            return _finish((_submit(pool, job, effort, keep, progress) for job, progress in made), watcher)
+            return _finish((_submit(pool, job, effort, keep, progress, failed) for job, progress in made), watcher)
         finally:
             # Stops all points even if Ctrl-C is pressed again while the first is handled.
             for progress in progresses:
@@ -320,15 +321,27 @@ def _result_of(future: Future[Any]) -> Any:
 
 
 def _submit(
-    pool: Executor, job: Job, effort: Effort, keep: Callable[[Outcome], None] | None, progress: _core.Progress
+    pool: Executor,
+    job: Job,
+    effort: Effort,
+    keep: Callable[[Outcome], None] | None,
+    progress: _core.Progress,
+    failed: Event,
 ) -> _Task:
     def kept() -> Outcome:
-        if effort.processes is None:
-            outcome = job.run(effort.threads, progress)
-        else:
-            outcome = job.run_together(effort.processes, effort.threads, progress)
-        if keep is not None:
-            keep(outcome)
+        if effort.processes is not None and failed.is_set():
+            # A point that is announced cannot be taken back: the other processes would wait for this one.
+            raise Cancelled
+        try:
+            if effort.processes is None:
+                outcome = job.run(effort.threads, progress)
+            else:
+                outcome = job.run_together(effort.processes, effort.threads, progress)
+            if keep is not None:
+                keep(outcome)
+        except BaseException:
+            failed.set()
+            raise
         return outcome
 
     return _Task(pool.submit(kept), lambda outcome: outcome, progress)
