@@ -97,7 +97,7 @@ impl Shim {
     /// If the shim cannot be loaded, or if MPI refuses.
     pub fn open(path: &Path) -> Result<Self, ProcessesError> {
         let (library, functions) = load(path)?;
-        let mut shim = Self { functions, handle: std::ptr::null_mut(), _library: library };
+        let mut shim = Self { functions, handle: std::ptr::null_mut(), _library: ManuallyDrop::new(library) };
         // SAFETY: the shim writes one pointer to `handle`, if it returns 0.
         let status = unsafe { (shim.functions.open)(&raw mut shim.handle) };
         match status {
@@ -234,7 +234,7 @@ impl std::fmt::Debug for Shim {
 }
 
 /// Loads a library and finds the functions of the shim in it.
-fn load(path: &Path) -> Result<(ManuallyDrop<Library>, Functions), ProcessesError> {
+fn load(path: &Path) -> Result<(Library, Functions), ProcessesError> {
     let refused = |error: &libloading::Error| ProcessesError::Load(path.display().to_string(), error.to_string());
     // Plug-ins of MPI libraries look for the symbols of the library among the global ones.
     // SAFETY: the file has been compiled from the shim's source, or the user has named it. The initializers of MPI
@@ -242,7 +242,7 @@ fn load(path: &Path) -> Result<(ManuallyDrop<Library>, Functions), ProcessesErro
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map_err(|error| refused(&error))?;
     // SAFETY: as above; the functions are kept together with the library.
     let functions = unsafe { Functions::find(&library) }.map_err(|error| refused(&error))?;
-    Ok((ManuallyDrop::new(library), functions))
+    Ok((library, functions))
 }
 
 /// Returns a text that the shim has written.

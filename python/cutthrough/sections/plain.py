@@ -510,7 +510,7 @@ class Simulation(Section):
         model, a workload that finishes, a routing with one path between two nodes, interfaces without parts, and
         output-queued, input-queued or input-output-queued routers that serve their inputs in turn. Excludes
         `measure.series`: it needs every packet. Excludes `measure.timeline`: it needs every packet. Excludes several
-        networks. Excludes `node.receive_buffer`.""")
+        networks. Excludes `nic.message_order`. Excludes `node.receive_buffer`.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
