@@ -1,6 +1,7 @@
 //! Send queues of network interfaces: for each node a ring of messages, served round robin, packet by packet, or in the
 //! order in which the messages were handed over.
 
+use crate::context::MessageOrder;
 use crate::nic::{Passage, Stream};
 use crate::slab::Slab;
 
@@ -104,15 +105,14 @@ pub(crate) struct Taken {
 pub(crate) struct Queues {
     rings: Vec<Ring>,
     entries: Slab<Entry>,
-    /// Whether the packets of a message leave before those of later ones.
-    in_order: bool,
+    order: MessageOrder,
 }
 
 impl Queues {
-    /// Creates empty queues of `nodes` nodes. If `in_order`, the packets of a message leave before those of later ones.
-    pub fn new(nodes: usize, in_order: bool) -> Self {
+    /// Creates empty queues of `nodes` nodes.
+    pub fn new(nodes: usize, order: MessageOrder) -> Self {
         let empty = Ring { head: NONE, tail: NONE, generated_at: 0 };
-        Self { rings: vec![empty; nodes], entries: Slab::default(), in_order }
+        Self { rings: vec![empty; nodes], entries: Slab::default(), order }
     }
 
     /// Returns whether no message waits.
@@ -151,7 +151,7 @@ impl Queues {
         bytes: u64,
         (tick, stream): (u64, Stream),
     ) {
-        if !self.in_order {
+        if self.order == MessageOrder::RoundRobin {
             return self.push_piece(node, (message, piece), bytes, (tick, stream));
         }
         let entry = Entry { message, behind: NONE, left: bytes, since: tick, stream, sent: 0, piece, is_control: true };
@@ -214,7 +214,7 @@ impl Queues {
         self.entries[place].sent += u64::from(bytes);
         match self.entries[place].left {
             0 => drop(self.entries.remove(place)),
-            _ if self.in_order => self.put_back(node, before, place),
+            _ if self.order == MessageOrder::InOrder => self.put_back(node, before, place),
             _ => self.append(node, place),
         }
         let ring = &mut self.rings[node];
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn messages_take_turns_and_none_is_lost() {
         // Would catch a ring that drops its rest, or serves one message to its end.
-        let mut queues = Queues::new(2, false);
+        let mut queues = Queues::new(2, MessageOrder::RoundRobin);
         queues.push(0, message(3), 250, (7, Stream::whole(0)));
         queues.push(0, message(1), 100, (9, Stream::whole(0)));
         queues.push(1, message(0), 1, (0, Stream::whole(0)));
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn what_is_not_ready_is_passed_over_and_keeps_its_place() {
         // Would catch a ring that loses entries before, between or behind the removed one.
-        let mut queues = Queues::new(1, false);
+        let mut queues = Queues::new(1, MessageOrder::RoundRobin);
         (0..3).for_each(|number| queues.push(0, message(number), 150, (0, Stream::whole(0))));
         let mut take = |blocked: &[u32]| {
             let taken = queues.take(0, 100, 10, |dst, _| !blocked.contains(&dst));
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn messages_in_order_end_before_later_ones() {
         // Would catch a message that loses its place, or that blocks others while its packets may not be sent.
-        let mut queues = Queues::new(1, true);
+        let mut queues = Queues::new(1, MessageOrder::InOrder);
         (0..3).for_each(|number| queues.push(0, message(number), 250, (0, Stream::whole(0))));
         let mut take = |blocked: &[u32]| {
             let taken = queues.take(0, 100, 10, |dst, _| !blocked.contains(&dst));

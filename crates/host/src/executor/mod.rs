@@ -47,7 +47,7 @@ pub use groups::{CheckedElements, GroupPackets, SegmentWork, group_items};
 
 use crate::completing::Completions;
 use crate::connections::Connections;
-use crate::context::{Arrived, HostContext, MessageOrder, NicParams, Outgoing};
+use crate::context::{Arrived, HostContext, NicParams, Outgoing};
 use crate::credits::Credits;
 use crate::event::{Event, OpId, Pending};
 use crate::flow::{Part, part_of};
@@ -205,7 +205,7 @@ impl Nics {
             rooms: Rooms::new(of.parts.pio_room, of.packet, nodes),
             connections: Connections::new(of.connections, ranks, sources),
             registrations: Registrations::new(of.registration, ranks),
-            queues: Queues::new(sources, of.protocol.order == MessageOrder::InOrder),
+            queues: Queues::new(sources, of.protocol.order),
             rails: Rails::new(of.rails, nodes),
             paces: Vec::new(),
         }
