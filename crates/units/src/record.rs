@@ -27,7 +27,10 @@ macro_rules! record {
     (enum $type:ty { $($variant:ident),+ $(,)? }) => {
         impl $crate::Record for $type {
             fn put(&self, to: &mut Vec<u8>) {
-                to.push(*self as u8);
+                // Does not compile if a variant is left out, which no process could read.
+                match self {
+                    $(Self::$variant)|+ => to.push(*self as u8),
+                }
             }
 
             fn take(from: &mut &[u8]) -> Option<Self> {
