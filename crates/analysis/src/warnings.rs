@@ -228,7 +228,7 @@ fn spread_flows(system: &System) -> Result<Option<Warning>, KeyError> {
         key: "routing.kind",
         message: format!(
             "`{}` spreads the packets of a message over several paths, which the flow model does in fixed shares: times may be up \
-             to a third too short; routings with one path, such as `ecmp`, are nearer those of packets",
+             to half too short; routings with one path, such as `ecmp`, are nearer those of packets",
             routing.kind()
         ),
     }))

@@ -4,6 +4,7 @@
 mod delay;
 mod feature;
 mod flow;
+mod handover;
 mod machine;
 mod model;
 mod network;

@@ -89,10 +89,13 @@ pub trait Machine {
     }
 }
 
-/// Part of a machine that carries packets over routers.
+/// Part of a machine that carries packets over routers. Methods with a body ask for single packets: a machine whose
+/// packets are in no queues has none.
 pub trait PacketMachine {
     /// Returns the number of packets in the network.
-    fn in_flight(&self) -> i64;
+    fn in_flight(&self) -> i64 {
+        0
+    }
     /// Starts the measurement of a job: of its packets generated from `start` on, and of its bytes by source and
     /// channel from now on.
     fn measure_from(&mut self, job: usize, start: u64);
@@ -107,25 +110,33 @@ pub trait PacketMachine {
     /// ticks, rounded down. The present if no packet is due.
     fn progress_by_source(&self, job: usize) -> Vec<u64>;
     /// Takes a sample for time series at each multiple of `period`, rounded up to a tick.
-    fn sample_every(&mut self, period: Time);
+    fn sample_every(&mut self, _period: Time) {}
     /// Returns the samples so far, followed by one at the present or at `until`, whichever is later. Time is in ticks,
     /// and nothing may be sent until `until`. Empty if no samples are taken.
-    fn samples(&self, until: u64) -> Vec<Sample>;
+    fn samples(&self, _until: u64) -> Vec<Sample> {
+        Vec::new()
+    }
     /// Returns the bytes of a job that are counted as delivered but have not reached their nodes: parts of packets
     /// whose tails are under way.
     fn under_way(&self, job: usize) -> u64;
     /// Logs the transmissions of a job from now on. Requires that the deliveries of the job are reported.
-    fn log_transmissions(&mut self, job: usize);
+    fn log_transmissions(&mut self, _job: usize) {}
     /// Returns the logged transmissions of all jobs, in no particular order. None if there are more than the log keeps.
-    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>>;
+    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
+        None
+    }
     /// Returns the longest total waiting time at one combine unit, in ticks. 0 without combine units.
-    fn longest_wait(&self) -> u64;
+    fn longest_wait(&self) -> u64 {
+        0
+    }
     /// Returns every packet that waits at the front of a queue.
-    fn waiting(&self) -> Vec<WaitingPacket>;
+    fn waiting(&self) -> Vec<WaitingPacket> {
+        Vec::new()
+    }
     /// Checks over all partitions, in debug builds, that packets and credits are conserved and that no buffer exceeds
     /// its depth. `advance` does so at intervals. Call it once more at the end of a run: a lost packet or credit stays
     /// lost.
-    fn check(&self);
+    fn check(&self) {}
 }
 
 /// Questions to any machine. A machine without packets measures its jobs from their start, and holds nothing.

@@ -6,6 +6,7 @@ use ::network::{Feature, Network, NetworkModel, ReuseCounts};
 use ::routing::Routing;
 use ::topology::ChannelClass;
 use ::traffic::pacers::PacerSpec;
+use apps::motifs::ProgramSpec;
 use fabric::catalogue::{Arbitration, RouterSpec};
 use host::{ConnectionParams, NicParams, PartParams};
 use measure::ReuseResult;
@@ -85,6 +86,9 @@ fn workload(spec: &WorkloadSpec) -> Option<Wrong> {
         WorkloadSpec::Traffic(_) | WorkloadSpec::Collective(_) => {
             let what = "a workload that finishes: \"program\", \"benchmark\", \"exchange\" or \"application\"";
             return wrong("workload.kind", what);
+        }
+        WorkloadSpec::Program(own) if matches!(own.program, ProgramSpec::CalledBack(_)) => {
+            return wrong("workload.program", "a program that is not called back, since a run may be repeated");
         }
         WorkloadSpec::Application(own) if own.collectives == Some(CollectiveBackend::Hardware) => {
             return wrong("workload.collectives", "switches that neither copy nor combine packets");

@@ -1,13 +1,13 @@
 //! Machine of the flow model. It advances on one thread: every change of a rate may reach the whole network.
 
 use engine::statistics::Histogram;
-use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Transmission, WaitingPacket};
+use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey};
 use topology::ChannelSource;
-use units::{ChannelId, Time};
+use units::ChannelId;
 
 use super::run::FlowRun;
+use crate::handover::MessageRun;
 use crate::machine::{Machine, PacketMachine};
-use crate::samples::Sample;
 use crate::traffic::NodeTraffic;
 
 /// Machine whose messages are flows.
@@ -65,11 +65,12 @@ impl Machine for FlowMachine {
     }
 
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {
-        visit(&self.run.traffic);
+        visit(&self.run.handover.traffic);
     }
 
     fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions)) {
         self.run.change_traffic(change);
+        self.run.settle();
     }
 
     fn packets(&self) -> Option<&dyn PacketMachine> {
@@ -84,10 +85,6 @@ impl Machine for FlowMachine {
 /// Measurements that packets and flows have in common. Series, logs of transmissions and waiting packets are refused or
 /// empty: there are no queues.
 impl PacketMachine for FlowMachine {
-    fn in_flight(&self) -> i64 {
-        0
-    }
-
     fn measure_from(&mut self, job: usize, start: u64) {
         let units = self.run.plan.units_per_tick();
         self.before[job] = self.run.usage(job);
@@ -114,9 +111,9 @@ impl PacketMachine for FlowMachine {
     fn progress_by_source(&self, job: usize) -> Vec<u64> {
         let mut times = vec![self.run.now; self.run.plan.topology().nodes() as usize];
         let planes = self.run.plan.channels().planes() as usize;
-        for (source, head) in self.run.heads.iter().enumerate() {
+        for (source, head) in self.run.handover.heads.iter().enumerate() {
             let head = head.map(|head| head.generated_at);
-            if let Some(generated_at) = self.run.traffic.next_generation_time(job, source, head) {
+            if let Some(generated_at) = self.run.handover.traffic.next_generation_time(job, source, head) {
                 let earliest = &mut times[source / planes];
                 *earliest = generated_at.min(*earliest);
             }
@@ -124,29 +121,7 @@ impl PacketMachine for FlowMachine {
         times
     }
 
-    fn sample_every(&mut self, _period: Time) {}
-
-    fn samples(&self, _until: u64) -> Vec<Sample> {
-        Vec::new()
-    }
-
     fn under_way(&self, job: usize) -> u64 {
         self.run.counts[job].under_way
     }
-
-    fn log_transmissions(&mut self, _job: usize) {}
-
-    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
-        None
-    }
-
-    fn longest_wait(&self) -> u64 {
-        0
-    }
-
-    fn waiting(&self) -> Vec<WaitingPacket> {
-        Vec::new()
-    }
-
-    fn check(&self) {}
 }

@@ -23,10 +23,9 @@ use fabric::Plan;
 use fabric::catalogue::{Arbitration, HeadOfLine, RouterSpec};
 
 use crate::feature::Feature;
+use crate::handover::whole_traffic;
 use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
-use crate::part::Part;
-use crate::traffic::Division;
 use counts::ClassCounts;
 use fill::{Arbiters, Sharing, Waiting};
 use machine::FlowMachine;
@@ -48,12 +47,11 @@ impl NetworkModel for FlowModel {
     }
 
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
-        let nodes: Vec<u32> = (0..plan.topology().nodes()).collect();
-        let division = Division::new(nodes.len() as u32, std::iter::once(&nodes[..]), 1);
-        let traffic = (run.traffic)(Part { number: 0, nodes: &nodes, division: &division });
+        let traffic = whole_traffic(plan, run);
         let numbers = run.numbers;
+        let nodes = plan.topology().nodes() as usize;
         let knows_sources = |number: usize| number < numbers.jobs() && traffic.knows_sources(number);
-        let counts = |number: usize| ClassCounts::new(if knows_sources(number) { nodes.len() } else { 0 });
+        let counts = |number: usize| ClassCounts::new(if knows_sources(number) { nodes } else { 0 });
         let counts: Vec<ClassCounts> = (0..numbers.total()).map(counts).collect();
         let ranks = (0..run.jobs.len()).find_map(|job| traffic.scheduled(job));
         let parts = ranks.map_or([0.0; 2], |ranks| ranks.executor().part_rates());

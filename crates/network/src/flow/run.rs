@@ -7,20 +7,18 @@
 
 use std::sync::Arc;
 
-use engine::{Calendar, split_mix};
-use fabric::{Actions, Demand, FLOW_BITS, Notice, Plan, Target, Traffic, TrafficEvent};
+use engine::split_mix;
+use fabric::{Demand, FLOW_BITS, Plan, Target, Traffic, TrafficEvent};
 use units::{NodeId, PlaneId};
 
 use super::counts::{ClassCounts, Departed};
 use super::paths::{Ends, PathSet, Paths};
 use super::rates::{NONE, PathPart, Rates};
+use crate::handover::{Handover, MessageRun, Requested};
 use crate::traffic::{JobTraffic, NodeTraffic};
 
 /// Time by which rounding errors may delay the end of a flow, in picoseconds.
 const ROUNDING: f64 = 1e-3;
-
-/// Expected distance of events, in ticks.
-const DISTANCE: u64 = 1 << 14;
 
 /// Message on its way.
 #[derive(Clone, Copy, Debug)]
@@ -68,27 +66,25 @@ pub(super) enum FlowEvent {
     Meets { message: u32, rates: u32 },
     /// The last byte of a message has arrived.
     Arrives { message: u32 },
-    /// The head of a source's queue is due.
-    Due { source: u32 },
-    /// An alarm of the traffic.
-    Alarm { target: u32, purpose: u32 },
-    /// A notice of the traffic arrives.
-    Notice { place: u32 },
+    /// The traffic has asked for it.
+    Requested(Requested),
+}
+
+impl From<Requested> for FlowEvent {
+    fn from(event: Requested) -> Self {
+        Self::Requested(event)
+    }
 }
 
 /// Network of flows.
 pub(super) struct FlowRun {
     pub plan: Arc<Plan>,
-    pub traffic: NodeTraffic,
-    actions: Actions,
-    wakes: Vec<u32>,
+    pub handover: Handover<FlowEvent>,
     paths: Paths,
     pub(super) found: PathSet,
     pub rates: Rates,
     pub(super) messages: Vec<Message>,
     free: u32,
-    /// Heads of the queues of sources that are not due, or that wait for the message before them.
-    pub heads: Vec<Option<Demand>>,
     /// By source, whether a message is leaving, if sources send one message at a time. Otherwise empty.
     sending: Vec<bool>,
     /// By source, the number of messages that have started.
@@ -99,13 +95,6 @@ pub(super) struct FlowRun {
     pub(super) touched: Vec<u32>,
     pub(super) moved: Vec<u32>,
     pub(super) own: Vec<u32>,
-    pub(super) events: Calendar<FlowEvent>,
-    notices: Vec<Option<Notice>>,
-    /// Free places of `notices`.
-    free_notices: Vec<u32>,
-    /// Events of the present instant.
-    traffic_events: Vec<TrafficEvent>,
-    due: Vec<u32>,
     /// Flows whose rates have changed. Kept to avoid allocation.
     changed: Vec<(u32, f64)>,
     pub counts: Vec<ClassCounts>,
@@ -126,39 +115,25 @@ impl FlowRun {
             (0..counts.len()).all(|job| traffic.of_job(job).is_none_or(|own| matches!(own, JobTraffic::Open(_))));
         let mut run = Self {
             plan: Arc::clone(plan),
-            traffic,
-            actions: Actions::default(),
-            wakes: Vec::new(),
+            handover: Handover::new(traffic, sources),
             paths: rates.0,
             found: PathSet::default(),
             rates: rates.1,
             messages: Vec::new(),
             free: NONE,
-            heads: vec![None; sources],
             sending: vec![false; if is_open { sources } else { 0 }],
             numbers: vec![0; sources],
             waits: vec![NONE; sources],
             touched: Vec::new(),
             moved: Vec::new(),
             own: Vec::new(),
-            events: Calendar::new(DISTANCE),
-            notices: Vec::new(),
-            free_notices: Vec::new(),
-            traffic_events: Vec::new(),
-            due: Vec::new(),
             changed: Vec::new(),
             used: vec![vec![0.0; channels.count() as usize]; counts.len()],
             counts,
             batches: (0, u64::MAX),
             now: 0,
         };
-        if run.traffic.wants_events() {
-            run.traffic.begin(0, &mut run.actions);
-            run.actions.take_wakes(&mut run.wakes);
-            run.wakes.clear();
-            run.set_alarms();
-        }
-        (0..sources).for_each(|source| run.query(source));
+        run.begin();
         run.settle();
         run
     }
@@ -170,9 +145,9 @@ impl FlowRun {
 
     /// Handles all events before `until`, in ticks.
     pub fn run_until(&mut self, until: u64) {
-        while let Some(at) = self.events.first().filter(|&at| at < until) {
+        while let Some(at) = self.handover.events.first().filter(|&at| at < until) {
             self.now = at;
-            while self.events.first() == Some(at) {
+            while self.handover.events.first() == Some(at) {
                 self.handle_instant();
             }
             self.settle();
@@ -182,7 +157,7 @@ impl FlowRun {
 
     /// Handles all events of the present instant that are known.
     fn handle_instant(&mut self) {
-        while let Some((_, _, event)) = self.events.take(self.now) {
+        while let Some((_, _, event)) = self.handover.events.take(self.now) {
             match event {
                 FlowEvent::Ends { flow, rates } => {
                     if self.messages[flow as usize / 2].flows[flow as usize % 2].rates == rates {
@@ -196,96 +171,10 @@ impl FlowRun {
                     }
                 }
                 FlowEvent::Arrives { message } => self.arrive(message),
-                FlowEvent::Due { source } => self.due.push(source),
-                FlowEvent::Alarm { target, purpose } => {
-                    self.traffic_events.push(TrafficEvent::Alarm { target, purpose });
-                }
-                FlowEvent::Notice { place } => {
-                    let notice = self.notices[place as usize].take();
-                    self.free_notices.push(place);
-                    self.traffic_events.extend(notice.map(TrafficEvent::Notice));
-                }
+                FlowEvent::Requested(event) => self.handover.take(event),
             }
         }
-        if !self.traffic_events.is_empty() {
-            self.traffic_events.sort_unstable();
-            for what in self.traffic_events.drain(..) {
-                self.traffic.on_event(what, self.now, &mut self.actions);
-            }
-            self.carry_out();
-        }
-        let mut due = std::mem::take(&mut self.due);
-        due.sort_unstable();
-        for source in due.drain(..) {
-            self.send_head(source as usize);
-        }
-        self.due = due;
-    }
-
-    /// Lets `visit` change the traffic, and carries out the requests that it makes.
-    pub fn change_traffic(&mut self, visit: impl FnOnce(&mut NodeTraffic, &mut Actions)) {
-        visit(&mut self.traffic, &mut self.actions);
-        self.carry_out();
-        self.settle();
-    }
-
-    /// Carries out the requests of the traffic.
-    fn carry_out(&mut self) {
-        self.set_alarms();
-        let mut wakes = std::mem::take(&mut self.wakes);
-        self.actions.take_wakes(&mut wakes);
-        for source in wakes.drain(..).map(|source| source as usize) {
-            let is_early = self.heads[source].is_some_and(|head| head.release > self.now);
-            if self.heads[source].is_none() || (is_early && self.traffic.take_back(source)) {
-                self.query(source);
-            }
-        }
-        self.wakes = wakes;
-    }
-
-    /// Sets the alarms that the traffic has requested, and sends its notices.
-    fn set_alarms(&mut self) {
-        for (at, target, purpose) in self.actions.take_alarms() {
-            self.events.push(at.max(self.now), 0, FlowEvent::Alarm { target, purpose });
-        }
-        for (at, notice) in self.actions.take_notices() {
-            let place = self.free_notices.pop().unwrap_or(self.notices.len() as u32);
-            match self.notices.get_mut(place as usize) {
-                Some(free) => *free = Some(notice),
-                None => self.notices.push(Some(notice)),
-            }
-            self.events.push(at.max(self.now), 0, FlowEvent::Notice { place });
-        }
-    }
-
-    /// Starts the head of a source's queue if it is due and may leave, and asks for the next.
-    fn send_head(&mut self, source: usize) {
-        if self.sending.get(source) == Some(&true) {
-            return;
-        }
-        if let Some(head) = self.heads[source].take_if(|head| head.release <= self.now) {
-            self.start(source, &head);
-            self.query(source);
-        }
-    }
-
-    /// Asks a source for its messages, and starts each that is due and may leave.
-    fn query(&mut self, source: usize) {
-        self.heads[source] = None;
-        loop {
-            let next = self.traffic.next(source, self.now, &mut self.actions);
-            self.set_alarms();
-            let Some(demand) = next else { return };
-            let is_due = demand.release <= self.now;
-            if !is_due || self.sending.get(source) == Some(&true) {
-                self.heads[source] = Some(demand);
-                if !is_due {
-                    self.events.push(demand.release, 0, FlowEvent::Due { source: source as u32 });
-                }
-                return;
-            }
-            self.start(source, &demand);
-        }
+        self.hand_over();
     }
 
     /// Starts a message as a flow.
@@ -353,7 +242,7 @@ impl FlowRun {
                 state.ends_from = self.now.saturating_add(before_last as u64);
                 let ticks = (own.left / rate / tick - ROUNDING).ceil().max(1.0) as u64;
                 let event = FlowEvent::Ends { flow, rates: own.rates };
-                self.events.push(self.now.saturating_add(ticks), flow.into(), event);
+                self.handover.events.push(self.now.saturating_add(ticks), flow.into(), event);
             }
         }
         self.changed = changed;
@@ -395,7 +284,7 @@ impl FlowRun {
         self.touched.push(source);
         if let Some(sending) = self.sending.get_mut(source as usize).filter(|_| flow.is_multiple_of(2)) {
             *sending = false;
-            self.due.push(source);
+            self.handover.due.push(source);
         }
         if !flows.iter().any(|own| own.is_open) {
             self.leave(place);
@@ -409,7 +298,7 @@ impl FlowRun {
         let batch = ((self.now - self.batches.0) / self.batches.1) as usize;
         let departed = Departed { flow_id, bytes, plane, to, generated_at, arrives, routers };
         self.counts[(flow_id >> FLOW_BITS) as usize].departed(&departed, batch, self.plan.units_per_tick());
-        self.events.push(arrives, place.into(), FlowEvent::Arrives { message: place });
+        self.handover.events.push(arrives, place.into(), FlowEvent::Arrives { message: place });
     }
 
     /// Handles the arrival of a message's last byte.
@@ -418,9 +307,9 @@ impl FlowRun {
         message.next = std::mem::replace(&mut self.free, place);
         let &mut Message { flow_id, mark, bytes, plane, to, .. } = message;
         self.counts[(flow_id >> FLOW_BITS) as usize].under_way -= u64::from(bytes);
-        if self.traffic.wants_events() {
+        if self.handover.traffic.wants_events() {
             let time = self.now;
-            self.traffic_events.push(TrafficEvent::Delivered { node: to, plane, flow_id, bytes, mark, time });
+            self.handover.learned.push(TrafficEvent::Delivered { node: to, plane, flow_id, bytes, mark, time });
         }
     }
 
@@ -439,5 +328,25 @@ impl FlowRun {
             });
         }
         all
+    }
+}
+
+impl MessageRun for FlowRun {
+    type Event = FlowEvent;
+
+    fn handover(&mut self) -> &mut Handover<FlowEvent> {
+        &mut self.handover
+    }
+
+    fn now(&self) -> u64 {
+        self.now
+    }
+
+    fn waits(&self, source: usize) -> bool {
+        self.sending.get(source) == Some(&true)
+    }
+
+    fn release(&mut self, source: usize, demand: &Demand) {
+        self.start(source, demand);
     }
 }

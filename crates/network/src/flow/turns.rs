@@ -197,6 +197,10 @@ impl FlowRun {
         let until = until.max(f64::from(self.plan.packet()) / capacity);
         let ticks = (until / self.plan.tick().0 as f64).ceil() as u64;
         let rates = message.flows[0].rates.wrapping_add(message.flows[1].rates);
-        self.events.push(self.now.saturating_add(ticks), place.into(), FlowEvent::Meets { message: place, rates });
+        self.handover.events.push(
+            self.now.saturating_add(ticks),
+            place.into(),
+            FlowEvent::Meets { message: place, rates },
+        );
     }
 }

@@ -30,7 +30,7 @@ const TRIAL: u64 = 1 << 20;
 /// Number of episodes that are dropped together at most.
 const MOST_GATHERED: usize = 64;
 
-/// Largest memory of records, in bytes.
+/// Largest memory of paths and records, in bytes.
 const MOST_BYTES: usize = 1 << 30;
 
 /// Message on its way.

@@ -3,15 +3,15 @@
 use std::cell::Cell;
 
 use engine::statistics::Histogram;
-use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Transmission, WaitingPacket};
+use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey};
 use topology::ChannelSource;
-use units::{ChannelId, Time};
+use units::ChannelId;
 
 use super::ReuseCounts;
 use super::paths::NONE;
 use super::run::ReuseRun;
+use crate::handover::MessageRun;
 use crate::machine::{Machine, PacketMachine};
-use crate::samples::Sample;
 use crate::traffic::NodeTraffic;
 
 /// Machine that replays episodes.
@@ -70,11 +70,12 @@ impl Machine for ReuseMachine {
     }
 
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {
-        visit(&self.run.traffic);
+        visit(&self.run.handover.traffic);
     }
 
     fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions)) {
         self.run.change_traffic(change);
+        self.run.settle();
     }
 
     fn packets(&self) -> Option<&dyn PacketMachine> {
@@ -98,10 +99,6 @@ impl Machine for ReuseMachine {
 
 /// Workloads that finish ask for none of this but the start of the measurement, which is that of the run.
 impl PacketMachine for ReuseMachine {
-    fn in_flight(&self) -> i64 {
-        0
-    }
-
     fn measure_from(&mut self, _job: usize, _start: u64) {}
 
     fn measure_until(&mut self, _job: usize, _end: u64) {}
@@ -118,29 +115,7 @@ impl PacketMachine for ReuseMachine {
         vec![self.run.now; self.run.plan.topology().nodes() as usize]
     }
 
-    fn sample_every(&mut self, _period: Time) {}
-
-    fn samples(&self, _until: u64) -> Vec<Sample> {
-        Vec::new()
-    }
-
     fn under_way(&self, _job: usize) -> u64 {
         0
     }
-
-    fn log_transmissions(&mut self, _job: usize) {}
-
-    fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
-        None
-    }
-
-    fn longest_wait(&self) -> u64 {
-        0
-    }
-
-    fn waiting(&self) -> Vec<WaitingPacket> {
-        Vec::new()
-    }
-
-    fn check(&self) {}
 }

@@ -19,10 +19,9 @@ use std::sync::Arc;
 use fabric::{Plan, Traffic};
 
 use crate::feature::Feature;
+use crate::handover::whole_traffic;
 use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
-use crate::part::Part;
-use crate::traffic::Division;
 use episodes::Episodes;
 use machine::ReuseMachine;
 pub use naming::KeyField;
@@ -84,9 +83,7 @@ impl NetworkModel for ReuseModel {
     }
 
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
-        let nodes: Vec<u32> = (0..plan.topology().nodes()).collect();
-        let division = Division::new(nodes.len() as u32, std::iter::once(&nodes[..]), 1);
-        let traffic = (run.traffic)(Part { number: 0, nodes: &nodes, division: &division });
+        let traffic = whole_traffic(plan, run);
         let episodes = Episodes::new(plan, run.router, (traffic.wants_events(), self.left_out));
         let run = ReuseRun::new(plan, traffic, episodes);
         Box::new(ReuseMachine { run, counted_until: Cell::new(u64::MAX) })

@@ -39,11 +39,6 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 /// Runs a system that is known not to deadlock. A run that cannot go on with `simulation.reuse` is repeated without it.
 pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     refuse_processes(system, options)?;
-    if system.spec.simulation.reuse && system.jobs.iter().any(is_called_back) {
-        // A repeated run would call the program again.
-        let message = "`simulation.reuse` requires a program that is not called back".to_owned();
-        return Err(KeyError::new("workload.program", message).into());
-    }
     match simulate_once(system, options) {
         Err(RunError::GaveUp(reason)) => {
             let point = simulate_once(&system.without_reuse(), options)?;
