@@ -159,11 +159,10 @@ impl Shim {
     ) -> Done<()> {
         let mut begun = Ok(());
         for Outgoing { to, tag, data } in outgoing {
+            let bytes = length(data.len())?;
             // SAFETY: `data` outlives the operation, since this function waits for its end below before it returns,
             // and nobody changes it meanwhile.
-            let status = unsafe {
-                (self.functions.send)(self.handle, *to as c_int, *tag, data.as_ptr().cast(), data.len() as c_int)
-            };
+            let status = unsafe { (self.functions.send)(self.handle, *to as c_int, *tag, data.as_ptr().cast(), bytes) };
             begun = begun.and(self.checked(status).map(|_| ()));
         }
         let mut has_all = false;
@@ -210,18 +209,18 @@ impl Shim {
 
     /// Replaces numbers by their sums or maxima over all processes.
     pub fn reduce(&mut self, values: &mut [u64], maximum: bool, wait: impl FnMut(f64)) -> Done<()> {
+        let count = length(values.len())?;
         // SAFETY: `values` are borrowed until `finish` has seen the end of the operation.
-        let status = unsafe {
-            (self.functions.reduce)(self.handle, values.as_mut_ptr(), values.len() as c_int, c_int::from(maximum))
-        };
+        let status = unsafe { (self.functions.reduce)(self.handle, values.as_mut_ptr(), count, c_int::from(maximum)) };
         self.checked(status)?;
         self.finish(wait)
     }
 
     /// Replaces data by those of process 0. All processes have equal lengths.
     pub fn broadcast(&mut self, data: &mut [u8], wait: impl FnMut(f64)) -> Done<()> {
+        let bytes = length(data.len())?;
         // SAFETY: `data` are borrowed until `finish` has seen the end of the operation.
-        let status = unsafe { (self.functions.broadcast)(self.handle, data.as_mut_ptr().cast(), data.len() as c_int) };
+        let status = unsafe { (self.functions.broadcast)(self.handle, data.as_mut_ptr().cast(), bytes) };
         self.checked(status)?;
         self.finish(wait)
     }
@@ -243,6 +242,12 @@ fn load(path: &Path) -> Result<(Library, Functions), ProcessesError> {
     // SAFETY: as above; the functions are kept together with the library.
     let functions = unsafe { Functions::find(&library) }.map_err(|error| refused(&error))?;
     Ok((library, functions))
+}
+
+/// Returns the length of a message as MPI counts it.
+fn length(of: usize) -> Done<c_int> {
+    c_int::try_from(of)
+        .map_err(|_| format!("a message of {of} entries is too long for MPI: up to 2^31 - 1 are possible"))
 }
 
 /// Returns a text that the shim has written.

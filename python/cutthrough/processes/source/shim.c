@@ -9,14 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Greatest number of operations under way. */
-#define MOST 4096
-
 struct cutthrough {
     MPI_Comm comm;
     int must_finalize;
-    int count;
-    MPI_Request requests[MOST];
+    /* Operations under way, and the room for them. */
+    int count, room;
+    MPI_Request *requests;
     MPI_Message found;
 };
 
@@ -76,6 +74,7 @@ int cutthrough_close(struct cutthrough *own)
     int error = MPI_Comm_free(&own->comm);
     if (error == MPI_SUCCESS && own->must_finalize)
         error = MPI_Finalize();
+    free(own->requests);
     free(own);
     return -error;
 }
@@ -124,12 +123,16 @@ static int begun(struct cutthrough *own, int error)
     return 0;
 }
 
-/* Returns the request of the next operation. Waits if there are too many. */
+/* Returns the request of the next operation, or NULL without memory. */
 static MPI_Request *next(struct cutthrough *own)
 {
-    if (own->count == MOST) {
-        MPI_Waitall(own->count, own->requests, MPI_STATUSES_IGNORE);
-        own->count = 0;
+    if (own->count == own->room) {
+        int room = own->room > 0 ? 2 * own->room : 64;
+        MPI_Request *more = realloc(own->requests, (size_t)room * sizeof *more);
+        if (more == NULL)
+            return NULL;
+        own->requests = more;
+        own->room = room;
     }
     return &own->requests[own->count];
 }
@@ -137,7 +140,8 @@ static MPI_Request *next(struct cutthrough *own)
 /* Begins to send a message, which must stay as it is until cutthrough_done. */
 int cutthrough_send(struct cutthrough *own, int to, int tag, const void *data, int bytes)
 {
-    return begun(own, MPI_Isend(data, bytes, MPI_BYTE, to, tag, own->comm, next(own)));
+    MPI_Request *request = next(own);
+    return begun(own, request == NULL ? MPI_ERR_NO_MEM : MPI_Isend(data, bytes, MPI_BYTE, to, tag, own->comm, request));
 }
 
 /* Returns 1 and the length of a message if one has come. cutthrough_receive must follow. */
@@ -161,13 +165,17 @@ int cutthrough_receive(struct cutthrough *own, void *data, int bytes)
 int cutthrough_reduce(struct cutthrough *own, uint64_t *values, int count, int maximum)
 {
     MPI_Op op = maximum ? MPI_MAX : MPI_SUM;
-    return begun(own, MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, op, own->comm, next(own)));
+    MPI_Request *request = next(own);
+    if (request == NULL)
+        return -MPI_ERR_NO_MEM;
+    return begun(own, MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, op, own->comm, request));
 }
 
 /* Begins to replace data by those of process 0. Collective. */
 int cutthrough_broadcast(struct cutthrough *own, void *data, int bytes)
 {
-    return begun(own, MPI_Ibcast(data, bytes, MPI_BYTE, 0, own->comm, next(own)));
+    MPI_Request *request = next(own);
+    return begun(own, request == NULL ? MPI_ERR_NO_MEM : MPI_Ibcast(data, bytes, MPI_BYTE, 0, own->comm, request));
 }
 
 /* Returns 1 if all operations that have begun have ended. */
