@@ -149,6 +149,14 @@ def _nothing(_: Sequence[Any]) -> None:
     """Gives None: a timeline has no mean."""
 
 
+def _of_reuse(values: Sequence[Mapping[str, Any] | None]) -> Any:
+    """Returns the mean counts of the runs with reuse, and the first reason why a run was repeated without it."""
+    held = [value for value in values if value]
+    reasons = [value["gave_up"] for value in held if value["gave_up"]]
+    kept = [value for value in held if not value["gave_up"]] or held
+    return {**_mean(kept), "gave_up": reasons[0] if reasons else None} if held else None
+
+
 def _mean(values: Sequence[Any]) -> Any:
     """Returns means of numbers, item by item in lists and tables.
 
@@ -204,6 +212,7 @@ APART: dict[str, Callable[[Sequence[Any]], Any]] = {
     "warnings": _distinct,
     "series": pooled_series,
     "timeline": _nothing,
+    "reuse": _of_reuse,
 }
 
 

@@ -8,7 +8,7 @@ import cutthrough._core as _core
 import cutthrough.files.atomic as atomic
 import cutthrough.processes.launched as launched
 from cutthrough.arguments.faults import refuse
-from cutthrough.record.building import compiled
+from cutthrough.files.libraries import compiled
 
 __all__ = ["build", "shim"]
 
@@ -48,7 +48,7 @@ def shim() -> Path:
     built_for = _known(path).read_text(encoding="utf-8").strip()
     if built_for != library:
         message = f"the MPI library is {_first(library)}, and the shim was compiled for {_first(built_for)}"
-        raise refuse("mpi", message, help="compile it anew: `cutthrough mpi build`")
+        raise refuse("mpi", message, help=f"compile it anew: `cutthrough mpi build --mpicc {launched.compiler()}`")
     return path
 
 
