@@ -42,11 +42,11 @@ LARGE_STEP: dict[str, Any] = {
     "forward_time": "2 ms",
     "bucket_size": "256 MiB",
 }
-#: Parts of the interfaces of rails: a gap of messages and of bytes, and a bus that both directions share.
+#: Parts of the interfaces of rails: a gap of messages, a latency, and a bus.
 PARTS: dict[str, Any] = {
     "gap": "50 ns",
-    "gap_per_byte": "0.015 ns",
-    "bus": {"bandwidth": "1000 Gb/s", "directions": "one"},
+    "latency": "300 ns",
+    "bus": {"bandwidth": "1000 Gb/s", "per_packet": "5 ns"},
 }
 
 
