@@ -1,14 +1,16 @@
 """Runs with and without reuse: `python benches/reuse.py [NAME]... [--router KIND] [--large]`.
 
 Prints a Markdown table: packet-hops of the run and those simulated with reuse, messages and the share that is replayed,
-and the seconds of both runs, which take turns. The results of both have to be equal. `--large` adds the cases that take
-minutes without reuse. Names select cases by parts of names.
+and the processor time of both runs in seconds, which take turns. The results of both have to be equal. `--large` adds
+cases that take minutes without reuse, and one that takes hours and is run with reuse only. Names select cases by parts
+of names.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from typing import Any
 
 import cutthrough as ct
@@ -16,46 +18,112 @@ import cutthrough as ct
 RING = {"kind": "collective", "operation": "allreduce", "algorithm": "ring"}
 GROUPS = {"kind": "collective", "operation": "alltoall", "size": "64 KiB", "group_size": 64, "group_stride": 16}
 
-#: Cases by name: ports down of the switches of a fat tree of two levels, and the program.
-CASES: dict[str, tuple[int, dict[str, Any]]] = {
-    "ring, 64 nodes, 64 MiB": (8, {**RING, "size": "64 MiB"}),
-    "ring, 256 nodes, 256 MiB": (16, {**RING, "size": "256 MiB"}),
-    "16 groups, pairwise": (32, {**GROUPS, "algorithm": "pairwise"}),
-    "16 groups, linear": (32, {**GROUPS, "algorithm": "linear"}),
-    "halo, 256 nodes": (16, {"kind": "halo-2d", "message_size": "64 KiB", "iterations": 10}),
+#: Step of a model of GPT-3's shape with 13 billion parameters: tensor groups of 8.
+STEP: dict[str, Any] = {
+    "kind": "training",
+    "tensor": 8,
+    "layers": 40,
+    "hidden": 5120,
+    "sequence": 2048,
+    "micro_batch_size": 4,
+    "micro_batches": 4,
+    "forward_time": "1.6 ms",
+    "bucket_size": "40 MiB",
+    "allreduce": "ring",
+}
+#: Step of a model of 175 billion parameters, whose 16 stages have 128 replicas each on 16,384 GPUs.
+LARGE_STEP: dict[str, Any] = {
+    **STEP,
+    "pipeline": 16,
+    "layers": 96,
+    "hidden": 12288,
+    "micro_batch_size": 1,
+    "micro_batches": 8,
+    "forward_time": "2 ms",
+    "bucket_size": "256 MiB",
+}
+#: Parts of the interfaces of rails: a gap of messages, a latency, and a bus.
+PARTS: dict[str, Any] = {
+    "gap": "50 ns",
+    "latency": "300 ns",
+    "bus": {"bandwidth": "1000 Gb/s", "per_packet": "5 ns"},
+}
+
+
+def on_tree(k: int, program: dict[str, Any]) -> dict[str, Any]:
+    """Returns a program on a fat tree of two levels, whose switches have `k` ports down."""
+    return {
+        "topology": {"kind": "fat-tree", "k": k, "n": 2},
+        "routing": {"kind": "d-mod-k"},
+        "link": {"bandwidth": "400 Gb/s", "delay": "20 ns"},
+        "nic": {"send_overhead": "500 ns", "receive_overhead": "500 ns"},
+        "workload": {"kind": "program", "packet_size": "4 KiB", "program": program},
+    }
+
+
+def on_rails(servers: int, program: dict[str, Any], parts: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Returns a program on servers of 8 GPUs, with NVLink in each server and a rail for each GPU."""
+    leaf = min(servers, 32)
+    rail: dict[str, Any] = {
+        "name": "rail",
+        "topology": {"kind": "leaf-spine", "leaves": 8 * servers // leaf, "spines": 32, "nodes_per_leaf": leaf},
+        "order": "by-rail",
+        "link": {"bandwidth": "400 Gb/s", "delay": "20 ns"},
+        "routing": {"kind": "d-mod-k"},
+    }
+    return {
+        "node": {"endpoints": 8, "count": servers},
+        "network": [
+            {"name": "nvlink", "topology": "single-switch:8", "link": {"bandwidth": "3600 Gb/s", "delay": "20 ns"}},
+            {**rail, "nic": parts} if parts else rail,
+        ],
+        "nic": {"send_overhead": "600 ns", "receive_overhead": "400 ns"},
+        "workload": {"kind": "program", "packet_size": "4 KiB", "program": program},
+    }
+
+
+#: Experiments by name, without routers.
+CASES: dict[str, dict[str, Any]] = {
+    "ring, 64 nodes, 64 MiB": on_tree(8, {**RING, "size": "64 MiB"}),
+    "ring, 256 nodes, 256 MiB": on_tree(16, {**RING, "size": "256 MiB"}),
+    "16 groups, pairwise": on_tree(32, {**GROUPS, "algorithm": "pairwise"}),
+    "16 groups, linear": on_tree(32, {**GROUPS, "algorithm": "linear"}),
+    "halo, 256 nodes": on_tree(16, {"kind": "halo-2d", "message_size": "64 KiB", "iterations": 10}),
+    "step, 128 GPUs, 4 layers": on_rails(16, {**STEP, "layers": 4, "micro_batches": 1}),
+    "step, 128 GPUs, 4 layers, parts": on_rails(16, {**STEP, "layers": 4, "micro_batches": 1}, PARTS),
 }
 #: Cases that take minutes without reuse.
-LARGE = {"ring, 1024 nodes, 1 GiB": (32, {**RING, "size": "1 GiB"})}
+LARGE = {
+    "ring, 1024 nodes, 1 GiB": on_tree(32, {**RING, "size": "1 GiB"}),
+    "step, 128 GPUs": on_rails(16, STEP),
+    "step, 128 GPUs, parts": on_rails(16, STEP, PARTS),
+}
+#: Cases that take hours without reuse: only the run with reuse is measured.
+ALONE = {"step, 16,384 GPUs": on_rails(2048, LARGE_STEP)}
 #: Quantities that differ between equal runs.
 INCIDENTAL = {"wall_s", "reuse"}
 
 
-def measured(case: tuple[int, dict[str, Any]], router: str, reuse: bool) -> ct.Point:
-    """Returns the result of a case."""
-    k, program = case
-    experiment: dict[str, object] = {
-        "topology": {"kind": "fat-tree", "k": k, "n": 2},
-        "routing": {"kind": "d-mod-k"},
-        "router": {"kind": router},
-        "link": {"bandwidth": "400 Gb/s", "delay": "20 ns"},
-        "nic": {"send_overhead": "500 ns", "receive_overhead": "500 ns"},
-        "workload": {"kind": "program", "packet_size": "4 KiB", "program": program},
-        "simulation": {"reuse": reuse},
-    }
-    return ct.run(experiment)[0]
+def measured(case: dict[str, Any], router: str, reuse: bool) -> tuple[ct.Point, float]:
+    """Returns the result of a case, and its seconds of processor time with the set-up of the network."""
+    experiment: dict[str, object] = {**case, "router": {"kind": router}, "simulation": {"reuse": reuse}}
+    before = time.process_time()
+    point = ct.run(experiment, threads=1)[0]
+    return point, time.process_time() - before
 
 
-def row(name: str, case: tuple[int, dict[str, Any]], router: str) -> str:
-    """Runs a case with and without reuse, and returns its row."""
-    points = [measured(case, router, reuse) for reuse in (True, False)]
-    plain = [{key: value for key, value in point.items() if key not in INCIDENTAL} for point in points]
-    if plain[0] != plain[1]:
+def row(name: str, case: dict[str, Any], router: str, alone: bool) -> str:
+    """Runs a case with and without reuse, and returns its row. `alone`: only with reuse."""
+    ran = [measured(case, router, reuse) for reuse in ((True,) if alone else (True, False))]
+    plain = [{key: value for key, value in point.items() if key not in INCIDENTAL} for point, _ in ran]
+    if plain[0] != plain[-1]:
         sys.exit(f"{name}: results with and without reuse differ")
-    (with_reuse, without), reuse = points, points[0]["reuse"]
+    (point, seconds), reuse = ran[0], ran[0][0]["reuse"]
     share = reuse["replayed_messages"] / max(reuse["messages"], 1)
-    simulated = without["packet_hops"] if reuse["gave_up"] else reuse["simulated_packet_hops"]
-    counts = f"{without['packet_hops']:,} | {simulated:,} | {reuse['messages']:,} | {share:.1%}"
-    return f"| {name} | {router} | {counts} | {with_reuse['wall_s']:.2f} | {without['wall_s']:.2f} |"
+    simulated = point["packet_hops"] if reuse["gave_up"] else reuse["simulated_packet_hops"]
+    counts = f"{point['packet_hops']:,} | {simulated:,} | {reuse['messages']:,} | {share:.1%}"
+    without = "" if alone else f"{ran[1][1]:.2f}"
+    return f"| {name} | {router} | {counts} | {seconds:.2f} | {without} |"
 
 
 def main() -> None:
@@ -63,14 +131,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of cases")
     parser.add_argument("--router", default="output-queued", help="kind of the routers")
-    parser.add_argument("--large", action="store_true", help="add the cases that take minutes without reuse")
+    parser.add_argument("--large", action="store_true", help="add the cases that take minutes or hours without reuse")
     options = parser.parse_args()
-    cases = {**CASES, **(LARGE if options.large else {})}
+    cases = {**CASES, **({**LARGE, **ALONE} if options.large else {})}
     columns = "case | router | packet-hops | simulated | messages | replayed | s with reuse | s without"
     sys.stdout.write(f"| {columns} |\n{'| --- ' * 8}|\n")
     for name, case in cases.items():
         if not options.names or any(part in name for part in options.names):
-            sys.stdout.write(f"{row(name, case, options.router)}\n")
+            sys.stdout.write(f"{row(name, case, options.router, name in ALONE)}\n")
             sys.stdout.flush()
 
 

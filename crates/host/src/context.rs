@@ -195,7 +195,7 @@ impl NicParams {
 
     /// Returns the parts of an interface that serve packets or messages.
     pub(crate) fn served_parts(&self) -> PartParams {
-        if self.whole { self.parts.without_rates() } else { self.parts }
+        if self.whole && !self.ends { self.parts.without_rates() } else { self.parts }
     }
 
     /// Returns the work of sending a message's data, in picoseconds.

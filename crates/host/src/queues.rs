@@ -2,7 +2,7 @@
 //! order in which the messages were handed over.
 
 use crate::context::MessageOrder;
-use crate::nic::{Passage, Stream};
+use crate::nic::Stream;
 use crate::slab::Slab;
 
 /// No entry.
@@ -90,8 +90,10 @@ pub(crate) struct Taken {
     pub message: Outgoing,
     pub bytes: u32,
     pub generated_at: u64,
-    /// Times at which it has come to the interface.
-    pub came: Passage,
+    /// Stream in which the bytes of its message come to the interface.
+    pub stream: Stream,
+    /// Bytes of the stream that precede the packet.
+    pub before: u64,
     /// Whether it is the first packet of its message.
     pub is_first: bool,
     /// Whether it is the last packet of its message.
@@ -220,9 +222,8 @@ impl Queues {
         let ring = &mut self.rings[node];
         let generated_at = ring.generated_at.max(since);
         ring.generated_at = generated_at + time_of(u64::from(bytes), packet, pace);
-        let came = stream.passage(sent, u64::from(bytes));
         let is_first = piece.begins && sent == 0;
-        Some(Taken { message, bytes, generated_at, came, is_first, is_last, room: piece.room })
+        Some(Taken { message, bytes, generated_at, stream, before: sent, is_first, is_last, room: piece.room })
     }
 
     /// Delays the generation of the next packet of a node, and of those behind it.

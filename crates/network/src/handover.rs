@@ -30,8 +30,9 @@ pub(crate) struct Handover<E> {
     /// Heads of the queues of sources that are not due, or that wait for the message before them.
     pub heads: Vec<Option<Demand>>,
     pub events: Calendar<E>,
-    /// Events of the present instant that the traffic has to learn.
-    pub learned: Vec<TrafficEvent>,
+    /// Events of the present instant that the traffic has to learn. Deliveries have the time at which they have passed
+    /// the interface of their node, in picoseconds, if its parts are the model's.
+    pub learned: Vec<(TrafficEvent, u64)>,
     /// Sources whose heads may be due.
     pub due: Vec<u32>,
     actions: Actions,
@@ -68,11 +69,11 @@ impl<E: Copy + Ord + From<Requested>> Handover<E> {
     pub fn take(&mut self, event: Requested) {
         match event {
             Requested::Due { source } => self.due.push(source),
-            Requested::Alarm { target, purpose } => self.learned.push(TrafficEvent::Alarm { target, purpose }),
+            Requested::Alarm { target, purpose } => self.learned.push((TrafficEvent::Alarm { target, purpose }, 0)),
             Requested::Notice { place } => {
                 let notice = self.notices[place as usize].take();
                 self.free.push(place);
-                self.learned.extend(notice.map(TrafficEvent::Notice));
+                self.learned.extend(notice.map(|notice| (TrafficEvent::Notice(notice), 0)));
             }
         }
     }
@@ -146,12 +147,17 @@ pub(crate) trait MessageRun {
         }
     }
 
-    /// Tells the traffic what it has to learn at the present instant, and releases the heads that are due.
+    /// Notifies the traffic of the events of the present instant, and releases the heads that are due.
     fn hand_over(&mut self) {
         let (now, handover) = (self.now(), self.handover());
         if !handover.learned.is_empty() {
             handover.learned.sort_unstable();
-            for what in handover.learned.drain(..) {
+            for (what, passed_at) in handover.learned.drain(..) {
+                if passed_at > 0
+                    && let Some(executor) = handover.traffic.executor_mut(0)
+                {
+                    executor.pass_at(passed_at);
+                }
                 handover.traffic.on_event(what, now, &mut handover.actions);
             }
             self.carry_out();

@@ -1,6 +1,6 @@
 //! Keys that exclude `simulation.reuse`, and results of reuse.
 
-use ::experiment::{ExperimentSpec, Model, WorkloadSpec};
+use ::experiment::{ExperimentSpec, JoinedNetworkSpec, Model, WorkloadSpec};
 use ::mpi::collectives::CollectiveBackend;
 use ::network::{Feature, Network, NetworkModel, ReuseCounts};
 use ::routing::Routing;
@@ -8,9 +8,9 @@ use ::topology::ChannelClass;
 use ::traffic::pacers::PacerSpec;
 use apps::motifs::ProgramSpec;
 use fabric::catalogue::{Arbitration, RouterSpec};
-use host::{ConnectionParams, NicParams, PartParams};
+use host::{GapParams, NicParams, PartParams, StripeOver};
 use measure::ReuseResult;
-use units::KeyError;
+use units::{Bytes, KeyError};
 
 /// Refuses keys that do not go with `simulation.reuse`, so that none is ignored.
 ///
@@ -42,11 +42,11 @@ fn carrier(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Option<Wrong> {
 }
 
 fn network(spec: &ExperimentSpec) -> Option<Wrong> {
-    if spec.topology.planes > 1 {
-        return wrong("topology.planes", "one plane");
-    }
     if !spec.jobs.is_empty() {
         return wrong("job", "one workload, as `[workload]`");
+    }
+    if spec.relay.is_some() {
+        return wrong("relay", "networks that join all ranks that exchange messages, and no relays");
     }
     match &spec.router {
         RouterSpec::OutputQueued(_) | RouterSpec::InputQueued(_) | RouterSpec::InputOutputQueued(_) => {}
@@ -59,15 +59,34 @@ fn network(spec: &ExperimentSpec) -> Option<Wrong> {
 }
 
 fn nodes(spec: &ExperimentSpec) -> Option<Wrong> {
-    let params = spec.nic.parts().map(|parts| parts.params(NicParams::free(1, 0, 1)))?;
-    match params.parts == PartParams::NONE && params.connections == ConnectionParams::NONE {
-        true => None,
-        false => wrong(
-            "nic",
-            "an interface without parts that packets pass one by one (PIO, DMA, bus, gaps, latency, connections): \
-             `kind = \"ideal\"`, or \"loggp\" with overheads only",
-        ),
+    let common = spec.nic.parts().map(|parts| parts.params(NicParams::free(1, 0, 1)));
+    if common.is_some_and(|common| common.parts.pio_room.is_some()) {
+        return wrong("nic.pio.buffer", "an interface with room for all data that processors write: leave it out");
     }
+    let is_first_free = common.is_some_and(|common| common.first_byte_free);
+    let counts_messages = |parts: Option<PartParams>| {
+        let Some(GapParams { per_message, per_byte, first_byte_free }) = parts.map(|own| own.receive_gap) else {
+            return false;
+        };
+        per_message > 0 || (first_byte_free && !per_byte.is_free())
+    };
+    let common = common.map(|common| common.parts);
+    let of_network = |network: &JoinedNetworkSpec| {
+        let own = network.nic.as_ref().map(|own| own.params(is_first_free));
+        (network.topology.planes, own.or(common))
+    };
+    let single = spec.networks.is_empty().then_some((spec.topology.planes, common));
+    let over_all = spec.nic.host().rails.as_ref().is_some_and(|own| own.stripe_over == StripeOver::AllNetworks);
+    let mut networks = single.into_iter().chain(spec.networks.iter().map(of_network));
+    let is_cut = networks.any(|(planes, parts)| (planes > 1 || over_all) && counts_messages(parts));
+    let stripe_above = spec.nic.host().rails(2).stripe_above.filter(|_| is_cut)?;
+    let message = format!(
+        "no gap of arriving messages that may be striped over rails: such a message has one for all stripes. Messages \
+         above {} are striped: set a larger limit, another `nic.rails.policy` than \"round-robin\", or `receive_gap = \
+         \"0 ns\"` (and `charged_bytes = \"all\"` if bytes have a gap)",
+        Bytes(stripe_above)
+    );
+    wrong("nic.rails.stripe_above", &message)
 }
 
 fn measure(spec: &ExperimentSpec) -> Option<Wrong> {

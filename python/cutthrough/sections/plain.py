@@ -507,10 +507,10 @@ class Simulation(Section):
         "flat"`, otherwise `"packet"`.""")
     reuse: bool | None = key("""Whether packets are simulated once and replayed where the same happens again, with the
         same results. Pays off if messages repeat, as in collective operations and training steps. Requires the packet
-        model, a workload that finishes, a routing with one path between two nodes, interfaces without parts, and
-        output-queued, input-queued or input-output-queued routers that serve their inputs in turn. Excludes
-        `measure.series`: it needs every packet. Excludes `measure.timeline`: it needs every packet. Excludes several
-        networks. Excludes `nic.message_order`. Excludes `node.receive_buffer`.""")
+        model, a workload that finishes, a routing with one path between two nodes, and output-queued, input-queued or
+        input-output-queued routers that serve their inputs in turn. Excludes `measure.series`: it needs every packet.
+        Excludes `measure.timeline`: it needs every packet. Excludes `nic.message_order`. Excludes
+        `node.receive_buffer`.""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

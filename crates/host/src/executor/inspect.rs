@@ -8,6 +8,7 @@ use crate::credits::Credits;
 use crate::local_ranks::LocalRank;
 use crate::match_key::{ANY_SOURCE, MatchKey};
 use crate::matching::Searches;
+use crate::packet_parts::{HandedOver, PacketParts};
 use crate::probes::Probing;
 use crate::processor::BusyTimes;
 use crate::report::{Completed, HostError, Progress, Released, Wait};
@@ -30,6 +31,22 @@ impl Executor {
     /// ([`crate::PartParams::rates`]).
     pub fn part_rates(&self) -> [f64; 2] {
         self.interface.parts.rates(self.interface.packet)
+    }
+
+    /// Returns idle queues and interfaces equal to those of the nodes. Must be called before the programs begin.
+    pub fn packet_parts(&self) -> PacketParts {
+        PacketParts::of(&self.nics.parts, &self.nics.links, self.placed.nodes() * self.nics.rails.count() as usize)
+    }
+
+    /// Returns how the bytes of the last message come to the interface that has handed it over, for a network that takes
+    /// messages whole and passes their packets through the parts.
+    pub fn handed_over(&self) -> HandedOver {
+        self.nics.handed
+    }
+
+    /// Sets the time at which the next arrival has passed the interface, in picoseconds, as such a network reports it.
+    pub fn pass_at(&mut self, at: u64) {
+        self.nics.passed_at = at;
     }
 
     /// Returns the first error of the lowest rank, if the ranks cannot go on.

@@ -55,7 +55,8 @@ use crate::inbound::{Arrivals, Envelope};
 use crate::local_ranks::{LocalRank, LocalRanks};
 use crate::matching::{BurstMatch, Matching};
 use crate::memory::Memories;
-use crate::nic::{Interfaces, OtherWork, Rooms};
+use crate::nic::{Interfaces, Links, OtherWork, Rooms};
+use crate::packet_parts::HandedOver;
 use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
 use crate::queues::{self, Queues, Room};
@@ -191,8 +192,11 @@ struct Nics {
     registrations: Registrations,
     queues: Queues,
     rails: Rails,
-    /// By rail, the time of the largest packet on a node's link, in ticks. Empty with one network.
-    paces: Vec<u64>,
+    links: Links,
+    /// Last message that was handed over to a network that passes packets through the parts.
+    handed: HandedOver,
+    /// Time at which the next arrival has passed the parts, in picoseconds, as such a network reports it.
+    passed_at: u64,
 }
 
 impl Nics {
@@ -207,7 +211,9 @@ impl Nics {
             registrations: Registrations::new(of.registration, ranks),
             queues: Queues::new(sources, of.protocol.order),
             rails: Rails::new(of.rails, nodes),
-            paces: Vec::new(),
+            links: Links { packet: of.packet, tick: of.tick, pace: of.pace, paces: Vec::new() },
+            handed: HandedOver::default(),
+            passed_at: 0,
         }
     }
 
@@ -221,7 +227,7 @@ impl Nics {
 
     /// Gives the interfaces of `nodes` nodes the parts that networks have.
     fn differ(&mut self, of: &NicParams, ways: &dyn Ways, nodes: usize) {
-        self.paces = (0..of.rails.count).map(|rail| ways.pace(rail)).collect();
+        self.links.paces = (0..of.rails.count).map(|rail| ways.pace(rail)).collect();
         let rails: Vec<_> = (0..of.rails.count).map(|rail| ways.parts(rail)).collect();
         if rails.iter().any(Option::is_some) {
             self.parts = Interfaces::differing(of.parts, &rails, Self::other_work(of), nodes * rails.len());
@@ -474,15 +480,6 @@ impl Executor {
         }
         if let Some(first) = self.pending.first() {
             self.set_alarm(first, around);
-        }
-    }
-
-    /// Returns the time of the largest packet on the link of a source, in ticks.
-    #[inline]
-    fn pace(&self, source: usize) -> u64 {
-        match self.nics.paces.len() {
-            0 => self.interface.pace,
-            rails => self.nics.paces[source % rails],
         }
     }
 

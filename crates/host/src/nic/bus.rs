@@ -39,6 +39,11 @@ impl Bus {
         let service = ServiceTime { fixed: bus.per_packet, bytes: bus.per_byte.time(packet.bytes), rest: 0 };
         self.0[usize::from(arrives && !bus.shared)].pass(at, service)
     }
+
+    /// Returns the time from which one of its servers is free, in picoseconds.
+    pub fn free_at(&self, server: usize) -> u64 {
+        self.0[server].free_at()
+    }
 }
 
 #[cfg(test)]

@@ -37,6 +37,11 @@ impl Gap {
         let rest = if packet.is_last { gap.per_message } else { 0 };
         self.0.pass(at, ServiceTime { fixed: 0, bytes: gap.per_byte.time(charged), rest })
     }
+
+    /// Returns the time from which it is free, in picoseconds.
+    pub fn free_at(&self) -> u64 {
+        self.0.free_at()
+    }
 }
 
 #[cfg(test)]

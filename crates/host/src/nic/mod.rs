@@ -33,16 +33,19 @@
 mod bus;
 mod dma;
 mod gap;
+mod links;
 mod room;
 mod server;
 
 pub use bus::BusParams;
 pub use dma::DmaParams;
 pub use gap::GapParams;
+pub(crate) use links::Links;
 pub(crate) use room::Rooms;
 pub(crate) use server::{Fragment, Stream};
 pub use server::{Passage, PerByte};
 
+use crate::queues::{Queues, Taken};
 use crate::ways::RailParts;
 use bus::Bus;
 use dma::Engines;
@@ -141,7 +144,7 @@ pub(crate) struct OtherWork {
 }
 
 /// Interfaces of an executor's nodes, one for each rail, by source. Empty if there are no parts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Interfaces {
     /// Parts by rail, or of all rails.
     parts: Vec<PartParams>,
@@ -211,6 +214,26 @@ impl Interfaces {
         self.all[source].send_gap.pass(&send_gap, packet, at).later(latency)
     }
 
+    /// Sends a packet of a queue through the parts: it is generated when they let it, so that its tail leaves the link
+    /// no sooner than it has passed them.
+    pub fn release(&mut self, source: usize, packet: &mut Taken, (links, queues): (&Links, &mut Queues)) {
+        let bytes = u64::from(packet.bytes);
+        let fragment = Fragment { bytes, is_first: packet.is_first, is_last: packet.is_last };
+        let Passage { head, tail } = self.send(source, &fragment, packet.stream.passage(packet.before, bytes));
+        let at = head.max(tail.saturating_sub(links.on_link(source, bytes))).div_ceil(links.tick);
+        if at > packet.generated_at {
+            queues.delay(source, at - packet.generated_at);
+            packet.generated_at = at;
+        }
+    }
+
+    /// Receives a packet whose tail arrives now by the link of a source. Returns the time at which it has passed the
+    /// parts.
+    pub fn take_in(&mut self, source: usize, packet: &Fragment, (now, links): (u64, &Links)) -> u64 {
+        let at = Passage { head: now.saturating_sub(links.on_link(source, packet.bytes)), tail: now };
+        self.receive(source, packet, at).tail
+    }
+
     /// Receives a packet through the parts. Returns the times at which it has passed them.
     #[inline]
     pub fn receive(&mut self, source: usize, packet: &Fragment, at: Passage) -> Passage {
@@ -228,6 +251,31 @@ impl Interfaces {
         }
         let rail = source % self.rails;
         source - rail + self.buses.get(rail).map_or(0, |&first| first as usize)
+    }
+
+    /// Returns the bus that packets of a source cross in a direction, if it serves other packets than those of the
+    /// source's link in this direction too.
+    pub fn shared_bus(&self, source: usize, arrives: bool) -> Option<u32> {
+        let bus = self.parts_of(source).bus;
+        let is_shared = !bus.is_free() && (bus.shared || (bus.of_node && self.rails > 1));
+        is_shared.then(|| 2 * self.bus_of(source) as u32 + u32::from(arrives && !bus.shared))
+    }
+
+    /// Returns the time from which a bus of [`Self::shared_bus`] is free, in picoseconds.
+    pub fn bus_free_at(&self, bus: u32) -> u64 {
+        self.all[bus as usize / 2].bus.free_at(bus as usize % 2)
+    }
+
+    /// Returns the time from which the parts that only packets of a source pass in a direction are free, in
+    /// picoseconds.
+    pub fn free_at(&self, source: usize, arrives: bool) -> u64 {
+        let Some(own) = self.all.get(source) else { return 0 };
+        let gap = if arrives { &own.receive_gap } else { &own.send_gap };
+        let bus = match self.shared_bus(source, arrives) {
+            Some(_) => 0,
+            None => own.bus.free_at(usize::from(arrives)),
+        };
+        gap.free_at().max(bus)
     }
 
     /// Lets the processor of a node's interface work for `time` from `now` on, after its earlier work. Returns the time

@@ -37,6 +37,11 @@ impl PerByte {
         Self { time, bytes: 1 }
     }
 
+    /// Returns the rate as picoseconds for a number of bytes, in lowest terms.
+    pub const fn terms(self) -> [u64; 2] {
+        [self.time, self.bytes]
+    }
+
     /// Returns whether the rate is zero.
     pub const fn is_free(self) -> bool {
         self.time == 0
@@ -138,6 +143,11 @@ impl Server {
         let tail = head.saturating_add(service.bytes).max(at.tail);
         self.free_at = tail.saturating_add(service.rest);
         Passage { head, tail }
+    }
+
+    /// Returns the time from which it is free, in picoseconds.
+    pub fn free_at(&self) -> u64 {
+        self.free_at
     }
 }
 

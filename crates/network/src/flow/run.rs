@@ -309,7 +309,7 @@ impl FlowRun {
         self.counts[(flow_id >> FLOW_BITS) as usize].under_way -= u64::from(bytes);
         if self.handover.traffic.wants_events() {
             let time = self.now;
-            self.handover.learned.push(TrafficEvent::Delivered { node: to, plane, flow_id, bytes, mark, time });
+            self.handover.learned.push((TrafficEvent::Delivered { node: to, plane, flow_id, bytes, mark, time }, 0));
         }
     }
 

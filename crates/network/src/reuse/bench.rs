@@ -1,6 +1,5 @@
 //! Workbench: the packet engine, on which one episode at a time is simulated. The network is idle before and after.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fabric::catalogue::RouterSpec;
@@ -9,6 +8,7 @@ use fabric::{
     Actions, ChannelFacts, Counters, Demand, Fabric, Grain, Partition, PartitionMap, Plan, Target, Traffic,
     TrafficEvent, WithRouters, WorkerContext,
 };
+use host::{HandedOver, LeavingPacket, PacketParts};
 use routing::RouteState;
 use units::NodeId;
 
@@ -25,14 +25,21 @@ const INSPECTIONS: u64 = 128;
 pub(super) struct BenchMessage {
     /// Number of the channel of its source.
     pub source: u32,
+    /// Sources of its begin and, in the other direction, of its end.
+    pub ends: [u32; 2],
+    /// Places of its first and its last channel among those of the episode.
+    pub channels: [u32; 2],
+    /// Places of the shared buses that it crosses there. `NONE`: none.
+    pub buses: [u32; 2],
     pub to: NodeId,
     pub state: RouteState,
     pub bytes: u32,
     /// Time of its release, in ticks from the begin.
     pub at: u64,
+    pub handed: HandedOver,
 }
 
-/// Channel that messages cross.
+/// Channel, or shared bus, that messages cross.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BenchChannel {
     pub channel: u32,
@@ -63,14 +70,15 @@ pub(super) trait Workbench: Send {
 }
 
 /// Creates the workbench of a network.
-pub(super) fn workbench(plan: &Arc<Plan>, router: &RouterSpec) -> Box<dyn Workbench> {
+pub(super) fn workbench(plan: &Arc<Plan>, router: &RouterSpec, parts: PacketParts) -> Box<dyn Workbench> {
     // Without a buffer between crossbar and link, the crossbar is busy as long as the link: space may be free before.
     let has_sides = matches!(router, RouterSpec::InputQueued(_) | RouterSpec::InputOutputQueued(_));
-    router.with_routers(Building { plan, has_sides })
+    router.with_routers(Building { plan, parts, has_sides })
 }
 
 struct Building<'a> {
     plan: &'a Arc<Plan>,
+    parts: PacketParts,
     has_sides: bool,
 }
 
@@ -83,20 +91,25 @@ impl WithRouters for Building<'_> {
         let nodes = plan.topology().nodes();
         let mut counters = Counters::of_jobs(nodes, 1, plan.units_per_tick());
         counters.job_mut(0).ignore_sources();
-        let sources = map.sources(0).count();
-        let class = plan.topology().injection_class(units::PlaneId(0));
+        let planes = plan.channels().planes();
         let traffic = BenchTraffic {
-            rings: vec![Ring::default(); sources],
-            packet: plan.packet(),
-            pace: plan.serialization(class, plan.packet()),
+            parts: self.parts,
+            sources: map.sources(0).map(|(node, plane)| node.0 * planes + u32::from(plane.0)).collect(),
+            messages: Vec::new(),
+            packets: Vec::new(),
+            members: Vec::new(),
+            missing: Vec::new(),
+            begin: 0,
+            first_source: 0,
             units: plan.units_per_tick(),
-            ..BenchTraffic::default()
+            delivered: 0,
         };
-        let partition = Partition::new(plan, &map, 0, routers, traffic);
+        let mut partition = Partition::new(plan, &map, 0, routers, traffic);
         let facts: Vec<ChannelFacts> = partition.fabric().channel_facts().collect();
         let side = facts.iter().map(|own| own.full).max().unwrap_or(0);
+        let first_source = partition.fabric().first_injection() as u32;
+        partition.visit_traffic(|traffic, _| traffic.first_source = first_source);
         Box::new(Bench {
-            first_source: partition.fabric().first_injection() as u32,
             partition,
             facts,
             side: if self.has_sides { side } else { 0 },
@@ -106,69 +119,82 @@ impl WithRouters for Building<'_> {
     }
 }
 
-/// Messages of a source, served round robin, packet by packet, as interfaces do.
-#[derive(Clone, Debug, Default)]
-struct Ring {
-    /// Messages with the bytes that are not yet in packets.
-    messages: VecDeque<(u32, u32)>,
-    /// Time at which the next packet may be generated, in ticks.
-    generated_at: u64,
-}
-
 /// Packet on its way.
 #[derive(Clone, Copy, Debug)]
 struct BenchPacket {
     message: u32,
+    bytes: u32,
     generated_at: u64,
 }
 
 /// Traffic of the episode under simulation.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct BenchTraffic {
-    rings: Vec<Ring>,
-    /// Messages with their sources' numbers. Times are the workbench's.
+    /// Queues and interfaces of all nodes. Messages of a source take turns, packet by packet.
+    parts: PacketParts,
+    /// By number in the partition, the source.
+    sources: Vec<u32>,
+    /// Number of the injection channel of the first source in the partition.
+    first_source: u32,
     messages: Vec<BenchMessage>,
     packets: Vec<BenchPacket>,
     members: Vec<(u64, MemberOutcome)>,
+    /// By message, the bytes that have not arrived.
+    missing: Vec<u64>,
     begin: u64,
-    packet: u32,
-    pace: u64,
     units: u64,
     delivered: usize,
 }
 
 impl BenchTraffic {
     /// Loads an episode that begins at tick `begin`.
-    fn load(&mut self, messages: &[BenchMessage], (begin, first_source): (u64, u32), actions: &mut Actions) {
-        self.rings.iter_mut().for_each(|ring| ring.generated_at = 0);
+    fn load(&mut self, messages: &[BenchMessage], begin: u64, actions: &mut Actions) {
         self.begin = begin;
         self.packets.clear();
         self.delivered = 0;
         self.members = vec![(u64::MAX, MemberOutcome::default()); messages.len()];
         self.messages.clear();
-        self.messages.extend(messages.iter().map(|own| BenchMessage { source: own.source - first_source, ..*own }));
+        self.messages.extend(messages);
+        self.missing.clear();
+        self.missing.extend(messages.iter().map(|own| u64::from(own.bytes)));
         let mut first = 0;
         for alike in messages.chunk_by(|one, next| one.at == next.at) {
             actions.alarm(begin + alike[0].at, first as u32, alike.len() as u32);
             first += alike.len();
         }
     }
+
+    /// Handles a packet whose tail arrives at tick `now`.
+    fn arrived(&mut self, packet: BenchPacket, now: u64) {
+        let BenchPacket { message, bytes, generated_at } = packet;
+        let (first, own) = &mut self.members[message as usize];
+        let is_first = *first == u64::MAX;
+        (*first, own.last) = ((*first).min(now - self.begin), now - self.begin);
+        self.missing[message as usize] -= u64::from(bytes);
+        let latency = (now - generated_at) * self.units;
+        match own.latencies.last_mut() {
+            Some(last) if last.0 == latency => last.1 += 1,
+            _ => own.latencies.push((latency, 1)),
+        }
+        if self.parts.are_receiving() {
+            let (to, is_last) = (self.messages[message as usize].ends[1], self.missing[message as usize] == 0);
+            let passed = self.parts.receive(to as usize, bytes, (is_first, is_last), now);
+            own.passed[1] = passed - self.begin * self.parts.tick();
+            if is_first {
+                own.passed[0] = own.passed[1];
+            }
+        }
+        self.delivered += 1;
+    }
 }
 
 impl Traffic for BenchTraffic {
     fn next(&mut self, node: usize, _now: u64, _actions: &mut Actions) -> Option<Demand> {
-        let ring = &mut self.rings[node];
-        let (number, left) = ring.messages.pop_front()?;
-        let BenchMessage { to, state, at, .. } = self.messages[number as usize];
-        let bytes = left.min(self.packet);
-        if left > bytes {
-            ring.messages.push_back((number, left - bytes));
-        }
-        let generated_at = ring.generated_at.max(self.begin + at);
-        ring.generated_at = generated_at + host::time_of(bytes.into(), self.packet, self.pace);
+        let LeavingPacket { message, bytes, generated_at } = self.parts.next(self.sources[node] as usize)?;
+        let BenchMessage { to, state, .. } = self.messages[message as usize];
         let mark = self.packets.len() as u32;
-        self.packets.push(BenchPacket { message: number, generated_at });
-        self.members[number as usize].1.packets += 1;
+        self.packets.push(BenchPacket { message, bytes, generated_at });
+        self.members[message as usize].1.packets += 1;
         let (to, release) = (Target::Node(to), generated_at);
         Some(Demand { generated_at, part: 0, release, to, bytes, state, flow_id: 0, mark })
     }
@@ -177,27 +203,17 @@ impl Traffic for BenchTraffic {
         true
     }
 
-    fn on_event(&mut self, what: TrafficEvent, _now: u64, actions: &mut Actions) {
+    fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
         match what {
             // The purpose is the number of messages that are released.
             TrafficEvent::Alarm { target: first, purpose: count } => {
                 for number in first..first + count {
-                    let BenchMessage { source, bytes, .. } = self.messages[number as usize];
-                    self.rings[source as usize].messages.push_back((number, bytes));
-                    actions.wake(source);
+                    let BenchMessage { source, ends, bytes, handed, .. } = self.messages[number as usize];
+                    self.parts.push(ends[0] as usize, (number, bytes), handed, now);
+                    actions.wake(source - self.first_source);
                 }
             }
-            TrafficEvent::Delivered { mark, time, .. } => {
-                let BenchPacket { message, generated_at } = self.packets[mark as usize];
-                let (first, own) = &mut self.members[message as usize];
-                (*first, own.last) = ((*first).min(time - self.begin), time - self.begin);
-                let latency = (time - generated_at) * self.units;
-                match own.latencies.last_mut() {
-                    Some(last) if last.0 == latency => last.1 += 1,
-                    _ => own.latencies.push((latency, 1)),
-                }
-                self.delivered += 1;
-            }
+            TrafficEvent::Delivered { mark, time, .. } => self.arrived(self.packets[mark as usize], time),
             TrafficEvent::Collected { .. } | TrafficEvent::Notice(_) => {}
         }
     }
@@ -207,7 +223,6 @@ impl Traffic for BenchTraffic {
 struct Bench<R> {
     partition: Partition<R, BenchTraffic>,
     facts: Vec<ChannelFacts>,
-    first_source: u32,
     /// Longest time for which a side of a crossbar is busy after a packet has left its buffer, in ticks.
     side: u64,
     context: WorkerContext,
@@ -227,15 +242,18 @@ impl<R: Routers> Workbench for Bench<R> {
                 self.partition.routers_mut().set_last_served(own.channel as usize, last.into());
             }
         }
-        let total: u64 =
-            messages.iter().map(|own| u64::from(own.bytes.div_ceil(self.partition.traffic().packet))).sum();
+        let packet = self.partition.traffic().parts.packet();
+        let total: u64 = messages.iter().map(|own| u64::from(own.bytes.div_ceil(packet))).sum();
         let before = self.context.counters.total_delivered;
-        let sent: Vec<u64> =
-            channels.iter().map(|own| self.partition.fabric().sent(own.channel as usize) + own.bytes).collect();
-        let first_source = self.first_source;
-        self.partition.visit_traffic(|traffic, actions| traffic.load(messages, (begin, first_source), actions));
+        let is_channel = |channel: u32| (channel as usize) < self.facts.len();
+        let sent = |own: &BenchChannel| match is_channel(own.channel) {
+            true => self.partition.fabric().sent(own.channel as usize) + own.bytes,
+            false => 0,
+        };
+        let sent: Vec<u64> = channels.iter().map(sent).collect();
+        let mut open: Vec<usize> = (0..channels.len()).filter(|&place| is_channel(channels[place].channel)).collect();
+        self.partition.visit_traffic(|traffic, actions| traffic.load(messages, begin, actions));
         let mut outcome = Outcome { channels: vec![(0, 0); channels.len()], ..Outcome::default() };
-        let mut open: Vec<usize> = (0..channels.len()).collect();
         let mut inspected = 0;
         while !open.is_empty() || self.partition.traffic().delivered < total as usize {
             let now = self.partition.step(NEVER, &mut self.context)?;
@@ -260,13 +278,38 @@ impl<R: Routers> Workbench for Bench<R> {
         let members = &mut outcome.members;
         self.partition.visit_traffic(|traffic, _| *members = std::mem::take(&mut traffic.members));
         for (own, (idle, served)) in channels.iter().zip(&mut outcome.channels) {
-            let delay = self.facts[own.channel as usize].delay;
-            *idle += self.side.saturating_sub(delay);
-            if own.channel < self.first_source {
+            let Some(facts) = self.facts.get(own.channel as usize) else { continue };
+            *idle += self.side.saturating_sub(facts.delay);
+            if own.channel < self.partition.traffic().first_source {
                 *served = self.partition.routers().last_served(own.channel as usize).unwrap_or(0) as u16;
             }
-            self.now = self.now.max(begin + *idle);
         }
+        self.hold_parts(messages, channels, (begin, &mut outcome));
+        self.now = outcome.channels.iter().map(|own| begin + own.0).max().unwrap_or(0).max(self.now);
         Some(outcome)
+    }
+}
+
+impl<R: Routers> Bench<R> {
+    /// Holds channels until nothing is left in the parts of interfaces at their ends, and shared buses until they are free
+    /// and the last packet has left or arrived.
+    fn hold_parts(&self, messages: &[BenchMessage], channels: &[BenchChannel], (begin, outcome): (u64, &mut Outcome)) {
+        let traffic = self.partition.traffic();
+        if !traffic.parts.are_sending() && !traffic.parts.are_receiving() {
+            return;
+        }
+        for (message, (_, member)) in messages.iter().zip(&outcome.members) {
+            for end in [0, 1] {
+                let arrived = if end == 0 { 0 } else { member.last };
+                let free = traffic.parts.free_at(message.ends[end] as usize, end == 1).saturating_sub(begin);
+                let own = &mut outcome.channels[message.channels[end] as usize].0;
+                *own = (*own).max(free).max(arrived);
+                let idle = *own;
+                let Some(bus) = channels.get(message.buses[end] as usize) else { continue };
+                let free = traffic.parts.bus_free_at(bus.channel - self.facts.len() as u32).saturating_sub(begin);
+                let own = &mut outcome.channels[message.buses[end] as usize].0;
+                *own = (*own).max(free).max(idle);
+            }
+        }
     }
 }

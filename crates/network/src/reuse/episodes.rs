@@ -16,12 +16,13 @@ use std::sync::Arc;
 use engine::statistics::Histogram;
 use fabric::catalogue::RouterSpec;
 use fabric::{Plan, TrafficEvent};
+use host::{HandedOver, PacketParts};
 use units::{NodeId, PlaneId};
 
 use super::ReuseCounts;
 use super::bench::{BenchChannel, BenchMessage, Outcome, Workbench, workbench};
 use super::naming::{Described, KeyField, Named, Naming};
-use super::paths::{NONE, Paths};
+use super::paths::{InterfaceFacts, NONE, Path, Paths};
 use super::records::{Moment, Record, Records};
 
 /// Packet-hops that may be simulated beyond one and a half times those of the released messages.
@@ -40,11 +41,13 @@ pub(super) struct Message {
     pub mark: u32,
     pub bytes: u32,
     pub from: u32,
+    pub plane: u8,
     pub to: u32,
     /// Time of its release, in ticks.
     pub at: u64,
-    /// Number of the message among those of its source.
+    /// Number of the message among those of its node.
     pub turn: u32,
+    pub handed: HandedOver,
 }
 
 /// Message of an episode.
@@ -72,9 +75,9 @@ struct Span {
 /// Episode under way.
 #[derive(Debug, Default)]
 struct Episode {
-    /// Messages, in the order of release, source and turn once it is settled.
+    /// Messages, in the order of release, node and turn once it is settled.
     messages: Vec<u32>,
-    /// Channels in which it has spans.
+    /// Channels, and buses, in which it has spans.
     channels: Vec<u32>,
     /// Time of its first release.
     start: u64,
@@ -122,6 +125,8 @@ pub(super) struct Episodes {
     /// Whether the traffic wants to know of arrivals.
     wants_arrivals: bool,
     packet: u32,
+    /// Picoseconds of a tick.
+    tick: u64,
     /// Moments that have become due.
     pub due: Vec<Due>,
     /// Messages that have been counted.
@@ -165,24 +170,31 @@ impl<T> Slots<T> {
 
 impl Episodes {
     /// Creates the episodes of a network, of which there are none.
-    pub fn new(plan: &Arc<Plan>, router: &RouterSpec, (wants_arrivals, left_out): (bool, Option<KeyField>)) -> Self {
-        let bench = workbench(plan, router);
-        let facts = bench.facts();
-        let channels = facts.len();
+    pub fn new(
+        plan: &Arc<Plan>,
+        (router, parts): (&RouterSpec, PacketParts),
+        (wants_arrivals, left_out): (bool, Option<KeyField>),
+    ) -> Self {
+        let sources = plan.topology().nodes() as usize * plan.channels().planes() as usize;
+        let interfaces = InterfaceFacts::new(&parts, sources);
+        let bench = workbench(plan, router, parts);
+        let paths = Paths::new(plan, bench.facts(), interfaces);
+        let resources = paths.resources();
         Self {
-            paths: Paths::new(plan, facts),
+            paths,
             bench,
             records: Records::default(),
-            naming: Naming::new(channels, left_out),
+            naming: Naming::new(resources, left_out),
             messages: Slots { items: Vec::new(), free: Vec::new() },
             episodes: Slots { items: Vec::new(), free: Vec::new() },
-            spans: vec![Vec::new(); channels],
-            served: vec![0; channels],
+            spans: vec![Vec::new(); resources],
+            served: vec![0; resources],
             unsettled: Vec::new(),
             version: 0,
             now: 0,
             wants_arrivals,
             packet: plan.packet(),
+            tick: plan.tick().0,
             due: Vec::new(),
             counted: Vec::new(),
             open: 0,
@@ -198,31 +210,34 @@ impl Episodes {
 
     /// Releases a message now.
     pub fn release(&mut self, message: Message) {
-        let Some(path) = self.paths.find(NodeId(message.from), NodeId(message.to)) else {
-            let (from, to) = (message.from, message.to);
+        let Message { from, to, at, bytes, handed, .. } = message;
+        let source = from * self.paths.planes() + u32::from(message.plane);
+        let Some(path) = self.paths.find(source, NodeId(to)) else {
             return self.give_up(format!("the routing has no single path from node {from} to node {to}"));
         };
+        if !self.paths.is_end_late(path) {
+            return self.give_up(format!("the link to node {to} is too fast for the parts of its interface"));
+        }
         self.open += 1;
-        let at = message.at;
-        let (bytes, mut record) = self.paths.paths[path as usize].recent;
+        let (.., mut record) = self.paths.paths[path as usize].recent;
         let mut is_replayed = true;
-        if bytes != message.bytes || record == NONE {
+        if self.paths.paths[path as usize].recent != (bytes, handed, record) || record == NONE {
             self.described.clear();
-            self.described.push(Described { path, bytes: message.bytes, at: 0 });
+            self.described.push(Described { path, bytes, at: 0, handed });
             self.naming.describe(&self.described, &self.paths);
             let found = self.records.find(&self.naming.key);
             is_replayed = found.is_some();
             let Some(found) = found.or_else(|| self.simulate()) else { return };
             record = found;
-            self.paths.paths[path as usize].recent = (message.bytes, record);
+            self.paths.paths[path as usize].recent = (bytes, handed, record);
         }
         self.released_hops += self.records.all[record as usize].hops;
         let message = self.messages.insert(Member { message, path, is_counted: false, is_replayed });
         self.counts.episodes += 1;
         let episode = Episode { messages: vec![message], start: at, record, ..Episode::default() };
         let episode = self.episodes.insert(episode);
-        for step in 0..self.paths.steps(path).len() {
-            let channel = self.paths.steps(path)[step].channel;
+        for name in 0..self.paths.held(path) {
+            let channel = self.paths.holds(path, name);
             self.drop_over(channel);
             self.episodes.items[episode as usize].channels.push(channel);
         }
@@ -239,7 +254,7 @@ impl Episodes {
     }
 
     /// Handles the moments of an episode that are due.
-    pub fn pass(&mut self, (episode, version): (u32, u64), now: u64, arrived: &mut Vec<TrafficEvent>) {
+    pub fn pass(&mut self, (episode, version): (u32, u64), now: u64, arrived: &mut Vec<(TrafficEvent, u64)>) {
         let own = &mut self.episodes.items[episode as usize];
         if own.version != version {
             return;
@@ -254,14 +269,16 @@ impl Episodes {
                 Moment::Counted => continue,
             };
             let member = &self.messages.items[own.messages[message as usize] as usize];
-            let Message { flow_id, mark, bytes, to, .. } = member.message;
+            let Message { flow_id, mark, bytes, to, plane, .. } = member.message;
+            let passed = record.members[message as usize].passed[usize::from(!is_first)];
+            let passed_at = if passed > 0 { own.start * self.tick + passed } else { 0 };
             let bytes = match is_first {
                 true => self.packet,
                 false if bytes > self.packet => bytes - self.packet,
                 false => bytes,
             };
-            let (node, plane) = (NodeId(to), PlaneId(0));
-            arrived.push(TrafficEvent::Delivered { node, plane, flow_id, bytes, mark, time: now });
+            let (node, plane) = (NodeId(to), PlaneId(plane));
+            arrived.push((TrafficEvent::Delivered { node, plane, flow_id, bytes, mark, time: now }, passed_at));
         }
         if let Some(next) = record.moments.get(own.moment) {
             self.due.push((own.start + next.0, episode, version));
@@ -497,8 +514,8 @@ impl Episodes {
         described.clear();
         let begin = own.start;
         described.extend(own.messages.iter().map(|number| {
-            let &Member { path, message: Message { bytes, at, .. }, .. } = message(number);
-            Described { path, bytes, at: at - begin }
+            let &Member { path, message: Message { bytes, at, handed, .. }, .. } = message(number);
+            Described { path, bytes, at: at - begin, handed }
         }));
         naming.describe(described, paths);
         self.pointers.clear();
@@ -508,10 +525,14 @@ impl Episodes {
     /// Simulates the described messages, and keeps the record. `None`: the run is to be simulated whole.
     fn simulate(&mut self) -> Option<u32> {
         let Self { paths, naming, described, pointers, .. } = self;
+        let name = |resource: u32| naming.name_of(resource);
         let message = |own: &Described| {
-            let path = &paths.paths[own.path as usize];
-            let source = paths.steps(own.path)[0].channel;
-            BenchMessage { source, to: path.to, state: path.state, bytes: own.bytes, at: own.at }
+            let Path { ends, to, state, buses, .. } = paths.paths[own.path as usize];
+            let steps = paths.steps(own.path);
+            let (source, last) = (steps[0].channel, steps[steps.len() - 1].channel);
+            let (channels, buses) = ([source, last].map(name), buses.map(name));
+            let &Described { bytes, at, handed, .. } = own;
+            BenchMessage { source, ends, channels, buses, to, state, bytes, at, handed }
         };
         let messages: Vec<BenchMessage> = described.iter().map(message).collect();
         let channel = |(name, own): (usize, &Named)| BenchChannel {

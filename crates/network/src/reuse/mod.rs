@@ -17,18 +17,20 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use fabric::{Plan, Traffic};
+use host::PacketParts;
 
 use crate::feature::Feature;
 use crate::handover::whole_traffic;
 use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
+use crate::traffic::NodeTraffic;
 use episodes::Episodes;
 use machine::ReuseMachine;
 pub use naming::KeyField;
 use run::ReuseRun;
 
-/// Network of routers that carry packets, with replayed episodes. Requires one job of ranks or volumes, a deterministic
-/// routing, and routers whose only state while they are idle is a round-robin pointer for each output.
+/// Networks of routers that carry packets, with replayed episodes. Requires one job of ranks or volumes, a
+/// deterministic routing, and routers whose only state while they are idle is a round-robin pointer for each output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReuseModel {
     /// Field that keys of episodes leave out, so that results are wrong: for tests that keys need it.
@@ -73,6 +75,18 @@ impl ReuseCounts {
     }
 }
 
+/// Returns the send queues and the interfaces of all nodes, by which packets of episodes pass.
+fn packet_parts(plan: &Plan, traffic: &NodeTraffic) -> PacketParts {
+    if let Some(ranks) = traffic.scheduled(0) {
+        return ranks.executor().packet_parts();
+    }
+    let topology = plan.topology();
+    let pace = |plane| plan.serialization(topology.injection_class(plane), plan.packet());
+    let paces: Vec<u64> = topology.all_planes().map(pace).collect();
+    let sources = topology.nodes() as usize * paces.len();
+    PacketParts::without_parts(plan.packet(), paces, sources)
+}
+
 impl NetworkModel for ReuseModel {
     fn name(&self) -> &'static str {
         "packet"
@@ -84,7 +98,8 @@ impl NetworkModel for ReuseModel {
 
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
         let traffic = whole_traffic(plan, run);
-        let episodes = Episodes::new(plan, run.router, (traffic.wants_events(), self.left_out));
+        let parts = packet_parts(plan, &traffic);
+        let episodes = Episodes::new(plan, (run.router, parts), (traffic.wants_events(), self.left_out));
         let run = ReuseRun::new(plan, traffic, episodes);
         Box::new(ReuseMachine { run, counted_until: Cell::new(u64::MAX) })
     }

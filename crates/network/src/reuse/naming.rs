@@ -2,7 +2,9 @@
 //!
 //! Routers are not named: outputs of a router depend on one another only by inputs that they have in common.
 
-use super::paths::{NONE, Paths};
+use host::HandedOver;
+
+use super::paths::{NONE, Path, Paths};
 
 /// Field of the key of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,12 @@ pub enum KeyField {
     VirtualChannel,
     /// Order in which the arbiter of each shared output would serve its inputs.
     Order,
+    /// Plane of each message that crosses shared buses.
+    Plane,
+    /// Times at which the bytes of each message come to the interface.
+    Stream,
+    /// Names of the shared buses, which tell which of them messages cross.
+    Bus,
 }
 
 /// Message of an episode, as its key describes it.
@@ -28,6 +36,8 @@ pub(super) struct Described {
     pub bytes: u32,
     /// Time of its release, in ticks from that of the first message.
     pub at: u64,
+    /// Way in which its bytes come to the interface.
+    pub handed: HandedOver,
 }
 
 /// Input by which packets of an episode request an output.
@@ -41,7 +51,7 @@ pub(super) struct Input {
     pub at: (u32, u16),
 }
 
-/// Channel of an episode.
+/// Channel or bus of an episode.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Named {
     pub channel: u32,
@@ -90,6 +100,11 @@ impl Naming {
         &self.all[..self.used]
     }
 
+    /// Returns the name of a channel or a bus. `NONE`: it has none.
+    pub fn name_of(&self, resource: u32) -> u32 {
+        self.name_of.get(resource as usize).copied().unwrap_or(NONE)
+    }
+
     /// Names the channels of an episode, and begins its key.
     pub fn describe(&mut self, members: &[Described], paths: &Paths) {
         for named in &self.all[..self.used] {
@@ -123,6 +138,29 @@ impl Naming {
                 }
                 from = (name, step.vc);
             }
+            if paths.have_parts() {
+                self.describe_interface(number, member, paths);
+            }
+        }
+    }
+
+    /// Names the shared buses of a message, and adds them to the key with the plane and the stream of its bytes. The sets
+    /// of channels tell which parts its interfaces have.
+    fn describe_interface(&mut self, number: u32, member: &Described, paths: &Paths) {
+        let Path { bus_plane, buses, .. } = paths.paths[member.path as usize];
+        let HandedOver { from, per_byte } = member.handed;
+        let [time, bytes] = per_byte.terms();
+        self.key.push(self.field(KeyField::Plane, bus_plane.into()));
+        self.key.extend([from.cast_unsigned(), time, bytes].map(|value| self.field(KeyField::Stream, value)));
+        let last = paths.steps(member.path).last().map_or(0, |step| step.after);
+        for (bus, after) in buses.into_iter().zip([0, last]).filter(|own| own.0 != NONE) {
+            let name = self.name(bus);
+            self.key.push(self.field(KeyField::Bus, name.into()));
+            let named = &mut self.all[name as usize];
+            if named.start == u64::MAX {
+                named.first = (number, 0);
+            }
+            named.start = named.start.min(member.at + after);
         }
     }
 

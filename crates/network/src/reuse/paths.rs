@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use fabric::{ChannelFacts, Plan};
+use host::{HandedOver, PacketParts};
 use routing::{Choice, Hop, RouteState};
 use topology::{ChannelSource, Endpoint};
 use units::{Draw, NodeId, PlaneId, VcClass};
-
-/// Plane of a network with one plane.
-const PLANE: PlaneId = PlaneId(0);
 
 /// No path, or no record.
 pub(super) const NONE: u32 = u32::MAX;
@@ -29,16 +27,22 @@ pub(super) struct Step {
     pub after: u64,
 }
 
-/// Path from a node to another.
+/// Path from a node to another by a plane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path {
     /// Range of its channels in `Paths::steps`.
     steps: (u32, u32),
+    /// Sources of its begin and, in the other direction, of its end: node by node, and plane by plane.
+    pub ends: [u32; 2],
     pub to: NodeId,
     /// Routing state in which packets start.
     pub state: RouteState,
-    /// Bytes and record of the last message on the path that was alone in its episode.
-    pub recent: (u32, u32),
+    /// Resources beyond channels that its packets hold at its begin and at its end: shared buses. `NONE`: none.
+    pub buses: [u32; 2],
+    /// Plane, if it crosses shared buses.
+    pub bus_plane: u32,
+    /// Message on the path that was last alone in its episode, and its record.
+    pub recent: (u32, HandedOver, u32),
 }
 
 /// Draw that notes whether anything is drawn.
@@ -65,13 +69,42 @@ pub(super) struct Paths {
     pub output_of: Vec<u32>,
     steps: Vec<Step>,
     pub paths: Vec<Path>,
-    /// By source node, the destinations of its paths in ascending order, and the paths.
+    /// By source, the destinations of its paths in ascending order, and the paths.
     by_source: Vec<Vec<(u32, u32)>>,
+    interfaces: InterfaceFacts,
+}
+
+/// Constants of the interfaces of nodes, by source.
+#[derive(Debug)]
+pub(super) struct InterfaceFacts {
+    /// Whether packets have parts to pass when they leave, and when they arrive.
+    pub are_passed: [bool; 2],
+    /// Shared buses at the begin and at the end of a path ([`host::PacketParts::shared_bus`]).
+    buses: Vec<[Option<u32>; 2]>,
+    /// Time of the largest packet on the link, in ticks.
+    paces: Vec<u64>,
+}
+
+impl InterfaceFacts {
+    /// Returns the constants of `sources` sources.
+    pub fn new(parts: &PacketParts, sources: usize) -> Self {
+        let bus = |source| [false, true].map(|arrives| parts.shared_bus(source, arrives));
+        Self {
+            are_passed: [parts.are_sending(), parts.are_receiving()],
+            buses: (0..sources).map(bus).collect(),
+            paces: (0..sources).map(|source| parts.pace(source)).collect(),
+        }
+    }
+
+    /// Returns the number of resources beyond channels.
+    pub fn resources(&self) -> usize {
+        if self.buses.iter().flatten().any(Option::is_some) { 2 * self.buses.len() } else { 0 }
+    }
 }
 
 impl Paths {
     /// Creates the finder of a network whose channels have the given facts.
-    pub fn new(plan: &Arc<Plan>, facts: Vec<ChannelFacts>) -> Self {
+    pub fn new(plan: &Arc<Plan>, facts: Vec<ChannelFacts>, interfaces: InterfaceFacts) -> Self {
         let channels = plan.channels();
         let mut output_of = vec![NONE; channels.count() as usize];
         for (output, own) in (0..).zip(&facts) {
@@ -81,8 +114,40 @@ impl Paths {
             };
             output_of[channel.0 as usize] = output;
         }
-        let by_source = vec![Vec::new(); plan.topology().nodes() as usize];
-        Self { plan: Arc::clone(plan), facts, output_of, steps: Vec::new(), paths: Vec::new(), by_source }
+        let by_source = vec![Vec::new(); interfaces.paces.len()];
+        Self { plan: Arc::clone(plan), facts, output_of, steps: Vec::new(), paths: Vec::new(), by_source, interfaces }
+    }
+
+    /// Returns the number of resources that messages hold: channels, then shared buses.
+    pub fn resources(&self) -> usize {
+        self.facts.len() + self.interfaces.resources()
+    }
+
+    /// Returns the number of planes.
+    pub fn planes(&self) -> u32 {
+        self.plan.channels().planes()
+    }
+
+    /// Returns the number of resources that a message on a path holds.
+    pub fn held(&self, path: u32) -> usize {
+        let Path { steps: (begin, end), buses, .. } = &self.paths[path as usize];
+        (end - begin) as usize + buses.iter().filter(|&&bus| bus != NONE).count()
+    }
+
+    /// Returns a resource that a message on a path holds, by its place among the names of an episode of one message.
+    pub fn holds(&self, path: u32, name: usize) -> u32 {
+        let steps = self.steps(path);
+        match name.checked_sub(steps.len()) {
+            None => steps[name].channel,
+            Some(place) => {
+                self.paths[path as usize].buses.into_iter().filter(|&bus| bus != NONE).nth(place).unwrap_or(NONE)
+            }
+        }
+    }
+
+    /// Returns whether packets have parts of interfaces to pass.
+    pub fn have_parts(&self) -> bool {
+        self.interfaces.are_passed.contains(&true)
     }
 
     /// Returns the memory of the paths, in bytes.
@@ -96,27 +161,32 @@ impl Paths {
         &self.steps[begin as usize..end as usize]
     }
 
-    /// Returns the path from a node to another. `None`: the routing chooses at random, or among several paths.
-    pub fn find(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
-        match self.by_source[from.0 as usize].binary_search_by_key(&to.0, |own| own.0) {
-            Ok(place) => Some(self.by_source[from.0 as usize][place].1),
+    /// Returns the path from a source to a node. `None`: the routing chooses at random, or among several paths.
+    pub fn find(&mut self, source: u32, to: NodeId) -> Option<u32> {
+        match self.by_source[source as usize].binary_search_by_key(&to.0, |own| own.0) {
+            Ok(place) => Some(self.by_source[source as usize][place].1),
             Err(place) => {
-                let path = self.walk(from, to)?;
-                self.by_source[from.0 as usize].insert(place, (to.0, path));
+                let path = self.walk(source, to)?;
+                self.by_source[source as usize].insert(place, (to.0, path));
                 Some(path)
             }
         }
     }
 
     /// Follows a packet to its destination.
-    fn walk(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
+    fn walk(&mut self, source: u32, to: NodeId) -> Option<u32> {
         let plan = Arc::clone(&self.plan);
         let (topology, routing, channels) = (plan.topology(), plan.routing(), plan.channels());
-        let (mut router, in_port) = topology.attachment_on(from, PLANE)?;
+        let planes = channels.planes();
+        let (from, plane) = (NodeId(source / planes), PlaneId((source % planes) as u8));
+        let (mut router, in_port) = topology.attachment_on(from, plane)?;
         let mut drawn = Noting(false);
-        let state = routing.start(from, to, &mut drawn);
+        let state = match planes {
+            1 => routing.start(from, to, &mut drawn),
+            _ => routing.start_on(plane, (from, to), &mut drawn),
+        };
         let begin = self.steps.len() as u32;
-        let mut after = self.push(channels.injection_on(from, PLANE).0, (0, 0), 0);
+        let mut after = self.push(channels.injection_on(from, plane).0, (0, 0), 0);
         let mut hop = Hop { dst: to, state, in_port, vc_class: VcClass(0) };
         let mut arrived = false;
         for _ in 0..routing.max_routers() {
@@ -138,8 +208,33 @@ impl Paths {
             self.steps.truncate(begin as usize);
             return None;
         }
-        self.paths.push(Path { steps: (begin, self.steps.len() as u32), to, state, recent: (0, NONE) });
+        let ends = [source, to.0 * planes + u32::from(plane.0)];
+        let (buses, bus_plane) = self.buses_of(ends, plane);
+        let (steps, recent) = ((begin, self.steps.len() as u32), (0, HandedOver::default(), NONE));
+        self.paths.push(Path { steps, ends, to, state, buses, bus_plane, recent });
         Some(self.paths.len() as u32 - 1)
+    }
+
+    /// Returns the shared buses at the ends of a path on a plane, and the plane if there are any: packets of an instant
+    /// cross a bus in the order of planes.
+    fn buses_of(&self, ends: [u32; 2], PlaneId(plane): PlaneId) -> ([u32; 2], u32) {
+        let channels = self.facts.len() as u32;
+        let bus = |end: usize| self.interfaces.buses[ends[end] as usize][end].map_or(NONE, |bus| channels + bus);
+        let buses = [bus(0), bus(1)];
+        (buses, if buses == [NONE; 2] { 0 } else { plane.into() })
+    }
+
+    /// Returns whether the link to the end of a path is so slow, or so long, that the head of a packet, as the receiving
+    /// parts take it, comes after the packet has requested the link.
+    pub fn is_end_late(&self, path: u32) -> bool {
+        if !self.interfaces.are_passed[1] {
+            return true;
+        }
+        let own = &self.paths[path as usize];
+        let last = self.steps[own.steps.1 as usize - 1].channel as usize;
+        let (ChannelFacts { full, delay, .. }, pace) = (self.facts[last], self.interfaces.paces[own.ends[1] as usize]);
+        // Times of parts of packets are rounded to a tick.
+        delay >= 2 && full + delay >= pace + 2
     }
 
     /// Adds a channel to a path. Returns the least time to the next one.

@@ -20,6 +20,9 @@ pub(super) struct MemberOutcome {
     pub latencies: Vec<(u64, u64)>,
     /// Arrival of its last packet, in ticks from the begin of the episode.
     pub last: u64,
+    /// Times at which its first and its last packet have passed the interface of their node, in picoseconds from the
+    /// begin of the episode.
+    pub passed: [u64; 2],
     /// Packets.
     pub packets: u64,
     /// Number of messages that have had this outcome.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fabric::{Batch, Demand, MessageKey, Messages, Plan, Target};
+use host::HandedOver;
 use units::{NodeId, PlaneId};
 
 use super::episodes::{Counted, Episodes, Message};
@@ -44,8 +45,10 @@ pub(super) struct ReuseRun {
     pub plan: Arc<Plan>,
     pub handover: Handover<ReuseEvent>,
     pub episodes: Episodes,
-    /// By source, the number of its messages so far.
+    /// By node, the number of its messages so far.
     turns: Vec<u32>,
+    /// Number of planes, and sources of a node.
+    planes: u32,
     pub totals: ReuseTotals,
     /// Begin of the present batches, and their length, in ticks.
     batches: (u64, u64),
@@ -55,13 +58,14 @@ pub(super) struct ReuseRun {
 impl ReuseRun {
     /// Creates the network at time 0, and starts its traffic.
     pub fn new(plan: &Arc<Plan>, traffic: NodeTraffic, episodes: Episodes) -> Self {
-        let sources = plan.topology().nodes() as usize;
+        let (nodes, planes) = (plan.topology().nodes(), plan.channels().planes());
         let used = vec![0; episodes.paths.facts.len()];
         let mut run = Self {
             plan: Arc::clone(plan),
-            handover: Handover::new(traffic, sources),
+            handover: Handover::new(traffic, (nodes * planes) as usize),
             episodes,
-            turns: vec![0; sources],
+            turns: vec![0; nodes as usize],
+            planes,
             totals: ReuseTotals { used, ..ReuseTotals::default() },
             batches: (0, u64::MAX),
             now: 0,
@@ -138,7 +142,8 @@ impl ReuseRun {
         }
         if let Some(messages) = &mut totals.messages {
             let generated_at = message.at * self.plan.units_per_tick();
-            messages.count((message.from, PlaneId(0), NodeId(message.to)), message.bytes, generated_at, arrives);
+            let ends = (message.from, PlaneId(message.plane), NodeId(message.to));
+            messages.count(ends, message.bytes, generated_at, arrives);
         }
     }
 
@@ -167,10 +172,13 @@ impl MessageRun for ReuseRun {
         if bytes >= MOST_BYTES {
             self.episodes.gave_up.get_or_insert_with(|| "a message has 2 GiB or more".to_owned());
         }
-        let turn = self.turns[source];
-        self.turns[source] += 1;
+        let (from, plane) = (source as u32 / self.planes, (source as u32 % self.planes) as u8);
+        let turn = self.turns[from as usize];
+        self.turns[from as usize] += 1;
         let at = self.now;
-        self.episodes.release(Message { flow_id, mark, bytes, from: source as u32, to: to.0, at, turn });
+        let ranks = if self.episodes.paths.have_parts() { self.handover.traffic.scheduled(0) } else { None };
+        let handed = ranks.map_or(HandedOver::default(), |ranks| ranks.executor().handed_over());
+        self.episodes.release(Message { flow_id, mark, bytes, from, plane, to: to.0, at, turn, handed });
     }
 }
 

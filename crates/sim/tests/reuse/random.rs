@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::{Held, as_text, both, build, result};
 
 /// Network of 12 to 18 nodes with one path between two of them.
-const NETWORKS: [&str; 7] = [
+const NETWORKS: [&str; 9] = [
     r#"topology = { kind = "single-switch", ports = 12 }"#,
     r#"topology = { kind = "fat-tree", k = 4, n = 2 }
        routing = { kind = "d-mod-k" }"#,
@@ -24,6 +24,24 @@ const NETWORKS: [&str; 7] = [
        routing = { kind = "dimension-order" }"#,
     r#"topology = { kind = "dragonfly", h = 2 }
        routing = { kind = "minimal" }"#,
+    r#"topology = { kind = "fat-tree", k = 4, n = 2, planes = 2 }
+       routing = { kind = "d-mod-k" }"#,
+    r#"node = { endpoints = 4, count = 4 }
+       routing = { kind = "d-mod-k" }
+       network = [
+           { name = "near", topology = "single-switch:4", routing = { kind = "shortest-path" } },
+           { name = "rail", topology = "fat-tree:k=4,n=2,planes=2", order = "by-rail", nic = { latency = "5 ns", bus = { bandwidth = "20 Gb/s", directions = "one", of = "node" } } },
+       ]"#,
+];
+
+/// Networks with several planes.
+const OF_SEVERAL_PLANES: [usize; 2] = [7, 8];
+
+/// Rules by which messages take rails. Those that stripe messages do not go with times of messages that arrive.
+const RAILS: [&str; 3] = [
+    r#"rails = { policy = "by-destination" }"#,
+    r#"rails = { policy = "hash" }"#,
+    r#"rails = { stripe_above = "300 B" }"#,
 ];
 
 /// Networks whose routings have two classes of virtual channels.
@@ -41,12 +59,29 @@ const ROUTERS: [&str; 6] = [
     r#"kind = "input-output-queued", output_buffer = "1 packets""#,
 ];
 
-const NICS: [&str; 4] = [
-    "",
-    r#"nic = { send_overhead = "37 ns", receive_overhead = "11 ns" }"#,
-    r#"nic = { send_overhead = "3 ns", receive_overhead = "5 ns", eager_limit = "300 B", control_size = "40 B" }"#,
-    r#"nic = { send_overhead = "20 ns", receive_overhead = "30 ns", eager_limit = "500 B", occupies = true, eager_credits = 2 }"#,
+/// Interfaces. From the fifth on they have parts, which packets pass.
+const NICS: [&str; 11] = [
+    r#"kind = "ideal""#,
+    r#"send_overhead = "37 ns", receive_overhead = "11 ns""#,
+    r#"send_overhead = "3 ns", receive_overhead = "5 ns", eager_limit = "300 B", control_size = "40 B""#,
+    r#"send_overhead = "20 ns", receive_overhead = "30 ns", eager_limit = "500 B", occupies = true, eager_credits = 2"#,
+    r#"kind = "loggp", send_overhead = "20 ns", gap = "60 ns", gap_per_byte = "1.1 ns""#,
+    r#"kind = "loggp", receive_overhead = "9 ns", bus = { bandwidth = "9 Gb/s", per_packet = "13 ns", directions = "one" }"#,
+    r#"kind = "loggp", send_overhead = "5 ns", gap = "20 ns", receive_gap = "0 ns", dma = { bandwidth = "16 Gb/s", setup = "45 ns", engines = 2 }, bus = { bandwidth = "12 Gb/s", of = "node" }"#,
+    r#"kind = "loggp", pio = { bandwidth = "6 Gb/s", limit = "400 B" }, dma = { bandwidth = "7 Gb/s", setup = "11 ns" }, eager_limit = "900 B", control_size = "40 B""#,
+    r#"kind = "loggp", charged_bytes = "all", receive_gap_per_byte = "0.7 ns", bus = { bandwidth = "15 Gb/s", directions = "one", of = "node" }"#,
+    r#"kind = "loggp", send_overhead = "4 ns", connections = { mode = "on-demand", setup = "90 ns", cached = 2, miss = "70 ns" }"#,
+    r#"kind = "loggp", receive_gap = "30 ns", matching = { per_entry = "7 ns", on = "nic" }, eager_limit = "300 B", rendezvous = "read", control_size = "40 B""#,
 ];
+
+/// First interface with parts.
+const WITH_PARTS: usize = 4;
+
+/// Interfaces with a bus that both directions share.
+const OF_ONE_DIRECTION: [usize; 2] = [5, 8];
+
+/// Interfaces with times of messages that arrive.
+const WITH_RECEIVE_GAP: [usize; 2] = [4, 10];
 
 /// Messages of a round: sender, distance to the receiver, bytes.
 type Round = Vec<(u32, u32, u32)>;
@@ -59,6 +94,7 @@ struct Case {
     credit_return: bool,
     buffer: u32,
     links: usize,
+    rails: usize,
     rounds: Vec<Round>,
     /// Rounds of the program: a round, and the calculations of ranks before it, by rank modulo 3.
     program: Vec<(usize, [u32; 3])>,
@@ -81,16 +117,18 @@ fn round() -> impl Strategy<Value = Round> {
 fn case() -> impl Strategy<Value = Case> {
     let calc = || prop::sample::select(vec![0_u32, 0, 0, 13, 150, 2000]);
     let calcs = || prop_oneof![3 => Just([0; 3]), 2 => [calc(), calc(), calc()]];
-    let machine = (0..NETWORKS.len(), 0..ROUTERS.len(), 0..NICS.len(), any::<bool>(), 1..6_u32, 0..LINKS.len());
+    let machine =
+        (0..NETWORKS.len(), 0..ROUTERS.len(), 0..NICS.len(), any::<bool>(), 1..6_u32, 0..LINKS.len(), 0..RAILS.len());
     let rounds = prop::collection::vec(round(), 1..4);
     (machine, rounds, prop::collection::vec((0..3_usize, calcs()), 3..16)).prop_map(
-        |((network, router, nic, credit_return, buffer, links), rounds, program)| Case {
+        |((network, router, nic, credit_return, buffer, links, rails), rounds, program)| Case {
             network,
             router: if OF_TWO_CLASSES.contains(&network) { router % 3 } else { router },
             nic,
             credit_return,
             buffer,
             links,
+            rails: if WITH_RECEIVE_GAP.contains(&nic) { rails % 2 } else { rails },
             program: program.into_iter().map(|(round, calc)| (round % rounds.len(), calc)).collect(),
             rounds,
         },
@@ -137,14 +175,14 @@ impl Case {
 
     /// Returns the experiment, without `simulation.reuse`.
     fn experiment(&self, goal: &Held) -> String {
-        let Self { network, router, nic, credit_return, buffer, links, .. } = self;
+        let Self { network, router, nic, credit_return, buffer, links, rails, .. } = self;
         format!(
             r#"
             {}
             router = {{ {}, delay = "23 ns", buffer = "{buffer} packets", credit_return = "{}" }}
             workload = {{ kind = "program", packet_size = "100 B", program = {{ kind = "goal", file = '{}' }} }}
             measure = {{ messages = true }}
-            {}
+            nic = {{ {}{} }}
             link = {}
             "#,
             NETWORKS[*network],
@@ -152,6 +190,7 @@ impl Case {
             if *credit_return { "head" } else { "tail" },
             goal.0.display(),
             NICS[*nic],
+            if OF_SEVERAL_PLANES.contains(network) { format!(", {}", RAILS[*rails]) } else { String::new() },
             match network {
                 4 => LINKS[*links].replacen("{ ", "{ dim2 = { delay = \"110 ns\" }, ", 1),
                 _ => LINKS[*links].to_owned(),
@@ -171,6 +210,12 @@ struct Seen {
     moved_pointers: u32,
     /// Cases with buffers of one or two packets, whose credits hold packets back.
     shallow: u32,
+    /// Cases with replayed messages whose packets pass parts of interfaces.
+    parts: u32,
+    /// Cases of them whose interfaces have a bus for both directions.
+    half_duplex: u32,
+    /// Cases with replayed messages on several planes or networks.
+    planes: u32,
 }
 
 /// Compares `cases` random cases, and returns what they had.
@@ -190,6 +235,10 @@ fn compare(cases: u32) -> Seen {
         seen.merges += u32::from(reuse.merges > 0);
         seen.moved_pointers += u32::from(reuse.moved_pointers > 0);
         seen.shallow += u32::from(case.buffer <= 2 && reuse.gave_up.is_none());
+        let is_replayed = reuse.replayed_messages > 0;
+        seen.parts += u32::from(is_replayed && case.nic >= WITH_PARTS);
+        seen.half_duplex += u32::from(is_replayed && OF_ONE_DIRECTION.contains(&case.nic));
+        seen.planes += u32::from(is_replayed && OF_SEVERAL_PLANES.contains(&case.network));
         Ok(())
     });
     found.unwrap_or_else(|error| panic!("{error}"));
@@ -203,6 +252,7 @@ fn check(cases: u32) {
     let least = |found: u32, tenths: u32| found * 10 >= cases * tenths;
     assert!(least(seen.half_replayed, 2) && least(seen.joins, 5) && least(seen.merges, 2), "{seen:?}");
     assert!(least(seen.moved_pointers, 2) && least(seen.shallow, 2) && !least(seen.gave_up, 3), "{seen:?}");
+    assert!(least(seen.parts, 3) && least(seen.half_duplex, 1) && least(seen.planes, 1), "{seen:?}");
 }
 
 #[test]
@@ -237,7 +287,7 @@ fn differs_without(field: KeyField, case: &Case) -> bool {
 /// Returns a case whose rounds follow one another at long distances.
 fn rounds_apart(network: usize, rounds: Vec<Round>) -> Case {
     let program = (0..rounds.len()).map(|round| (round, [100_000; 3])).collect();
-    Case { network, router: 0, nic: 0, credit_return: true, buffer: 1, links: 2, rounds, program }
+    Case { network, router: 0, nic: 0, credit_return: true, buffer: 1, links: 2, rails: 0, rounds, program }
 }
 
 #[test]
@@ -261,7 +311,21 @@ fn keys_need_each_of_their_fields() {
         |from: u32| (0..5).filter(move |&other| other != from).map(move |other| vec![message(from), message(other)]);
     let pairs = rounds_apart(3, (0..5).flat_map(of).collect());
     assert!(differs_without(KeyField::VirtualChannel, &pairs));
-    for case in [hops, pairs] {
+    // A message that waits for the state of its connection, and one that does not.
+    let twice = Case { nic: 9, ..rounds_apart(0, vec![vec![(0, 1, 100)], vec![(0, 1, 100)]]) };
+    assert!(differs_without(KeyField::Stream, &twice));
+    // Three messages in a ring and in a row, by nodes whose buses have one direction at a time.
+    let ring = vec![(0, 1, 2000), (1, 1, 2000), (2, 10, 2000)];
+    let row = vec![(4, 1, 2000), (5, 1, 2000), (6, 1, 2000)];
+    let ring = Case { nic: 5, ..rounds_apart(0, vec![ring, row]) };
+    assert!(differs_without(KeyField::Bus, &ring));
+    // Two messages by two planes that share a bus. They arrive at one instant, the earlier one by the first plane or by
+    // the second one.
+    let rounds = vec![vec![(4, 8, 100), (2, 10, 100)], vec![(10, 8, 100), (5, 1, 100)]];
+    let program = vec![(0, [100_000, 100_000, 100_086]), (1, [100_000; 3])];
+    let planes = Case { nic: 8, rails: 1, links: 0, program, ..rounds_apart(7, rounds) };
+    assert!(differs_without(KeyField::Plane, &planes));
+    for case in [hops, pairs, twice, ring, planes] {
         let goal = Held::new(&case.goal());
         let (with, without, _) = both(&case.experiment(&goal)).unwrap();
         assert_eq!(as_text(&with), as_text(&without));

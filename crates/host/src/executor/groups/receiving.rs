@@ -9,7 +9,7 @@ use crate::context::{GroupArrival, GroupWork, HostContext};
 use crate::event::{Event, OpId};
 use crate::executor::Executor;
 use crate::groups::{contribution, without_segment};
-use crate::nic::{Fragment, Passage};
+use crate::nic::Fragment;
 use crate::ranges::ahead_of;
 
 impl Memberships {
@@ -141,8 +141,7 @@ impl Executor {
         own.arrived[node] = own.arrived[node].wrapping_add(1);
         let op = OpId { rank: own.members[packet.member as usize].of, number: own.arrived[node] };
         let place = own.passing.insert(packet);
-        let at = Passage { head: now.saturating_sub(self.on_link(source, fragment.bytes)), tail: now };
-        let at = self.nics.parts.receive(source, &fragment, at).tail;
+        let at = self.receive_by(source, &fragment, now);
         self.later(at, op, Event::GroupPassed(place), now, around);
     }
 

@@ -1,9 +1,10 @@
 //! Packets on their way through the parts of interfaces.
 
-use super::super::Executor;
+use super::super::{Executor, Nics};
 use super::relaying::credit_op;
 use crate::event::{Event, OpId};
-use crate::nic::{Fragment, Passage};
+use crate::nic::Fragment;
+use crate::packet_parts::HandedOver;
 use crate::queues::Taken;
 use crate::rank_pair::RankPair;
 use crate::slots::MessageSlot;
@@ -18,7 +19,7 @@ impl Executor {
     pub(in super::super) fn largest_part(&self, source: usize) -> (u32, u64) {
         match self.interface.whole {
             true => (MOST_WHOLE, 0),
-            false => (self.interface.packet, self.pace(source)),
+            false => (self.interface.packet, self.nics.links.pace(source)),
         }
     }
 
@@ -31,12 +32,11 @@ impl Executor {
     /// Passes a packet of a source through the sending parts: it is generated when they let it, so that its tail leaves
     /// the link no sooner than it has passed them.
     pub(in super::super) fn pass_sending(&mut self, source: usize, packet: &mut Taken) {
-        let fragment = Fragment { bytes: u64::from(packet.bytes), is_first: packet.is_first, is_last: packet.is_last };
-        let Passage { head, tail } = self.nics.parts.send(source, &fragment, packet.came);
-        let at = head.max(tail.saturating_sub(self.on_link(source, fragment.bytes))).div_ceil(self.interface.tick);
-        if at > packet.generated_at {
-            self.nics.queues.delay(source, at - packet.generated_at);
-            packet.generated_at = at;
+        let Nics { parts, queues, links, handed, .. } = &mut self.nics;
+        match self.interface.ends {
+            // The network passes the packets of the message through the parts.
+            true => *handed = HandedOver::of(packet.stream, packet.generated_at.saturating_mul(links.tick)),
+            false => parts.release(source, packet, (links, queues)),
         }
     }
 
@@ -59,14 +59,16 @@ impl Executor {
             // No other event belongs to a packet.
             _ => return (now, OpId::FIRST),
         };
+        if self.interface.ends {
+            return (self.nics.passed_at, op);
+        }
         (self.receive_by(source, &fragment, now), op)
     }
 
     /// Passes a packet whose tail arrives now through the parts of a source's interface. Returns the time at which it
     /// has passed.
-    pub(super) fn receive_by(&mut self, source: usize, packet: &Fragment, now: u64) -> u64 {
-        let at = Passage { head: now.saturating_sub(self.on_link(source, packet.bytes)), tail: now };
-        self.nics.parts.receive(source, packet, at).tail
+    pub(in super::super) fn receive_by(&mut self, source: usize, packet: &Fragment, now: u64) -> u64 {
+        self.nics.parts.take_in(source, packet, (now, &self.nics.links))
     }
 
     /// Returns a packet as a part of its message. Packets may overtake one another: the first and the last count in
@@ -90,8 +92,6 @@ impl Executor {
 
     /// Returns the time of bytes on the link of a source, in picoseconds: in whole ticks, as on links, rounded up.
     pub(in super::super) fn on_link(&self, source: usize, bytes: u64) -> u64 {
-        let (packet, pace) = (u64::from(self.interface.packet), self.pace(source));
-        let ticks = (u128::from(pace) * u128::from(bytes)).div_ceil(u128::from(packet)) as u64;
-        ticks.saturating_mul(self.interface.tick)
+        self.nics.links.on_link(source, bytes)
     }
 }
