@@ -193,7 +193,10 @@ fn agreed(built: Result<System, PointError>, point: &Point, options: &RunOptions
         None => Ok(system),
         Some(message) => Err(PointError::Run(RunError::Process { rank, message })),
     });
-    let failed = built.as_ref().err().map(|error| (rank as u32, error.to_string()));
+    let failed = built.as_ref().err().map(|error| match error {
+        PointError::Run(RunError::Process { message, .. }) => (rank as u32, message.clone()),
+        error => (rank as u32, error.to_string()),
+    });
     let failed = exchange.share(failed.into_iter().collect());
     built.and_then(|system| match failed.into_iter().next() {
         None => Ok(system),
