@@ -12,7 +12,8 @@ import pytest
 from cutthrough import _core, channels, plots
 from cutthrough.channels import ChannelLoads, ChannelTable
 from cutthrough.plots import panels, scales
-from cutthrough.reports.tables import reference_note
+from cutthrough.points import seeds
+from cutthrough.reports.tables import reference_note, summary_table
 from matplotlib import colors
 
 if TYPE_CHECKING:
@@ -256,6 +257,50 @@ def test_many_channels_are_written_for_the_hottest_point_of_a_line_only(
     results = ct.run(torus(sweep={"workload.pattern": ["uniform", "tornado"], "workload.load": [0.1, 0.3]}))
     results.save(tmp_path)
     assert sorted(path.stem for path in tmp_path.glob("channels-*")) == ["channels-001", "channels-003"]
+
+
+def test_summaries_say_what_is_absent_and_how_to_get_it(
+    cutthrough: Callable[..., Any], small: Path, tmp_path: Path
+) -> None:
+    """Catches readers that fail on summarized channels, or leave heat maps out without a word."""
+    out = tmp_path / "out"
+    assert cutthrough("run", small, "--out", out, "--plots", "none").status == 0
+    held = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    note = "Loads of 2000000 channels are summarized: `measure.full = true` keeps each of them."
+    for point in held["points"]:
+        point["notes"] = [note]
+        for row in point["class_utilization"]:
+            parts = dict.fromkeys(("mean", "min", "p10", "p50", "p90", "p99", "max"), row["mean"])
+            row["quantiles"] = {"count": row["channels"], **parts}
+    (out / "results.json").write_text(json.dumps(held), encoding="utf-8")
+    for path in out.glob("channels-*"):
+        path.unlink()
+    with pytest.raises(ValueError, match=r"`measure\.full = true` keeps each of them"):
+        ct.Results.read(out).channels()
+    drawn = cutthrough("plot", out, "--out", tmp_path / "plots")
+    assert (drawn.status, f"no heat map of channels: {note}" in drawn.err) == (0, True)
+    for refused in (("plot", out, "--point", "0"), ("draw", out, "--out", tmp_path / "x")):
+        ran = cutthrough(*refused)
+        assert (ran.status, note in ran.err) == (2, True)
+    assert cutthrough("report", out, "--out", tmp_path / "page.html").status == 0
+    assert note in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert cutthrough("compare", out, out).status == 0
+    assert [column.heading for column in summary_table(held["points"][0]).columns][2:4] == ["mean", "p50"]
+
+
+def test_the_mean_of_summaries_has_the_channels_that_are_hot_in_all_seeds() -> None:
+    """Catches a mean over seeds without its hottest channels, and one over the seeds that list a channel."""
+    classes = [{"class": "up", "channels": 2, "mean": 0.5, "max": 0.9, "quantiles": {"p50": 0.5}}]
+    notes = ["Loads of 2000000 channels are summarized: `measure.full = true` keeps each of them."]
+    rows = [[(1, 0.9), (2, 0.6), (3, 0.5)], [(2, 0.8), (1, 0.7), (4, 0.6)]]
+    runs = [
+        {"class_utilization": classes, "notes": notes, "hottest_channels": [
+            {"id": number, "channel": "a", "class": "up", "utilization": used} for number, used in own
+        ]}
+        for own in rows
+    ]  # fmt: skip
+    mean = seeds.mean_point(runs, [], 0.95, np.empty(0))
+    assert [(row["id"], row["utilization"]) for row in mean["hottest_channels"]] == [(1, 0.8), (2, 0.7)]
 
 
 def test_analyze_writes_where_it_is_asked_to(cutthrough: Callable[..., Any], small: Path, tmp_path: Path) -> None:

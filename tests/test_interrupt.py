@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import cutthrough as ct
 import pytest
 from cutthrough import _core
+from cutthrough.cli.keeping import Signals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,3 +112,16 @@ def test_ctrl_c_ends_a_wait_for_a_pipe(what: str, small: Path) -> None:
         started.send_signal(signal.SIGINT)
         _, said = started.communicate(timeout=30)
     assert (started.returncode, b"Traceback" in said) == (130, False)
+
+
+def test_a_handler_outside_python_does_not_fail_a_run() -> None:
+    """Catches a run that ends with an error because a library, such as a recorder of MPI, handles signals."""
+    libc = ctypes.CDLL(None)
+    libc.signal.argtypes, libc.signal.restype = (ctypes.c_int, ctypes.c_void_p), ctypes.c_void_p
+    before = signal.getsignal(signal.SIGHUP)
+    libc.signal(signal.SIGHUP, ctypes.cast(libc.abs, ctypes.c_void_p))
+    try:
+        with Signals():
+            assert callable(signal.getsignal(signal.SIGHUP))
+    finally:
+        signal.signal(signal.SIGHUP, before)

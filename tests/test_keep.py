@@ -19,6 +19,7 @@ from cutthrough import _core
 from cutthrough.files import atomic
 from cutthrough.keep import identity, inputs
 from cutthrough.keep.shares import points_of, ranges
+from cutthrough.processes import together
 
 from .conftest import SMALL, essence
 
@@ -492,3 +493,20 @@ def test_what_a_killed_process_has_left_of_a_file_goes_with_the_next(tmp_path: P
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {target.name, names[1], *others}
     assert target.read_text() == "whole"
+
+
+def test_contents_of_files_are_compared_by_processes(tmp_path: Path) -> None:
+    """Catches a hash that does not depend on the content, a file that is left out, and a path not as written."""
+    keys = """
+        topology = { kind = "torus", dims = [2] }
+        link = { bandwidth = "10 Gb/s", delay = "20 ns" }
+        workload = { kind = "traffic", load = 0.2, pattern = { kind = "matrix", path = "one.csv" } }
+    """
+    hashes = []
+    for weight in (1, 2):
+        (tmp_path / "one.csv").write_text(f"0,1,{weight}\n1,0,1\n", encoding="utf-8")
+        experiment = _core.Experiment.load(keys, "a.toml", str(tmp_path), [])
+        ((name, digest),) = together.inputs_of(experiment, 0)
+        assert name == "one.csv"
+        hashes.append(digest)
+    assert hashes[0] != hashes[1]

@@ -184,12 +184,15 @@ def test_targets_that_cannot_be_written_are_refused_first(
     cutthrough: Callable[..., Any], small: Path, tmp_path: Path
 ) -> None:
     """Catches work that is done for nothing, and an error number instead of words."""
-    for command in (("draw", "torus:4x4"), ("analyze", small), ("merge", tmp_path), ("reproduce",)):
-        ran = cutthrough(*command, "--out", small / "x")
-        assert (ran.status, ran.out) == (1, "")
-        assert "cannot write to " in ran.err
-        assert "Errno" not in ran.err
-        assert len(ran.err.splitlines()) == 1
+    for command in (("run", small), ("draw", "torus:4x4"), ("analyze", small), ("merge", tmp_path), ("reproduce",)):
+        for place in (small / "x", small):
+            if command[0] == "draw" and place == small:
+                continue
+            ran = cutthrough(*command, "--out", place)
+            assert (ran.status, ran.out) == (2, "")
+            assert "cannot write to " in ran.err
+            assert "Errno" not in ran.err
+            assert len(ran.err.splitlines()) == 1
 
 
 def test_a_picture_is_whole_or_absent(cutthrough: Callable[..., Any], tmp_path: Path) -> None:
@@ -247,3 +250,10 @@ def test_short_checks_are_quiet(capsys: pytest.CaptureFixture[str], monkeypatch:
         lines.update(now / 20, 1, "checking")
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("0/1 points (55%) after 11 s, checking")
+
+
+def test_options_for_and_against_processes_exclude_each_other(cutthrough: Callable[..., Any], small: Path) -> None:
+    """Catches a contradiction of which the last option wins."""
+    for options in (("--mpi", "--no-mpi"), ("--no-mpi", "--mpi")):
+        ran = cutthrough("run", small, "--json", *options)
+        assert (ran.status, ran.err.splitlines()[0]) == (2, "error: --mpi: it excludes --no-mpi: leave one of them out")

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from cutthrough import _core
 from cutthrough.plots import STYLE
-from cutthrough.points.seeds import half_width, pooled_series
+from cutthrough.points.seeds import half_width, mean_point, pooled_series
+from cutthrough.reports import checks
 
 from tests.conftest import SMALL, essence
 
@@ -224,3 +225,18 @@ def test_wrong_seeds_are_one_clear_error(small: Path, cutthrough: Callable[..., 
         assert (ran.status, ran.out) == (2, "")
         assert "`seeds`" in ran.err
         assert "Traceback" not in ran.err
+
+
+def test_a_seed_without_reuse_is_counted() -> None:
+    """Catches a mean that hides that some of its runs were repeated without reuse, and one that hides the others."""
+    counts = {"messages": 10, "replayed_messages": 4, "records": 2, "simulated_packet_hops": 30}
+    runs = [
+        {"packet_hops": 100, "reuse": {**counts, "gave_up": reason}} for reason in (None, "the record is full", None)
+    ]
+    mean = mean_point(runs, [], 0.95, np.empty(0))
+    assert (mean["reuse"]["seeds_gave_up"], mean["reuse"]["gave_up"]) == (1, "the record is full")
+    said = checks.notes_of([mean])
+    assert said == [
+        "reuse replayed 4 of 10 messages from 2 records, and simulated 30 packet-hops for 100",
+        "1 of 3 runs was repeated without reuse: the record is full",
+    ]

@@ -114,7 +114,9 @@ def test_wrong_input_is_one_error_that_names_it(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.write_text("")
     status, said = run(path, "--out", there)
-    assert (status, f"--out: {there} is a file; a folder is allowed" in said) == (2, True)
+    assert (status, f"{there} is a file; a folder is allowed" in said) == (2, True)
+    status, said = run(path, "--ranks", "99999999")
+    assert (status, "ranks: `99999999` is out of range: 1 to 1048576 are allowed" in said) == (2, True)
     hosts = tmp_path / "hosts.csv"
     hosts.write_text("MPI_Rank,allocation\n0,nid001001\n1,nid005001\n2,nid005002\n")
     status, said = run(path, "--hosts", hosts)

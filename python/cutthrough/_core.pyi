@@ -1,5 +1,6 @@
 """The compiled half of Cutthrough. Private: use what `cutthrough` exports."""
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn, final
@@ -152,11 +153,17 @@ class Experiment:
         Raises ExperimentError.
         """
     def run(
-        self, point: int, threads: int, progress: Progress, processes: Processes | None = None
+        self,
+        point: int,
+        threads: int,
+        progress: Progress,
+        processes: Processes | None = None,
+        inputs: Sequence[tuple[str, str]] = (),
     ) -> tuple[str, bytes]:
         """JSON: what a point measures; and how much the channels of `Topology.channel_table` were used.
 
-        All of the `processes` call this with one point and run it together. Process 0 gets the results.
+        All of the `processes` call this with one point and run it together. Process 0 gets the results. `inputs` are
+        the paths and the hashes of the files that the point reads, which have to be equal in all processes.
 
         That is the share of time in which each sends, as 64-bit floats. 0 threads stand for one that simulates, while
         proofs take all processors. Raises ExperimentError, RunError, Cancelled; leaves the interpreter free.

@@ -28,6 +28,7 @@ from cutthrough.keep.shares import ranges
 from cutthrough.points.joining import joined
 from cutthrough.points.series import pick_axis, split
 from cutthrough.points.table import CONFIDENCE, Point, as_point
+from cutthrough.quantities.measured import summary_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -331,7 +332,8 @@ class Results:
         place = self.hottest_place() if place is None else place
         if self.network is None or place not in known:
             which = f"; those of points {ranges(known)} are (counted from 0)" if known else ""
-            message = f"the loads of the channels at point {place} are not known{which}"
+            why = f": {note}" if self.points and (note := summary_note(self.points[place])) else which
+            message = f"the loads of the channels at point {place} are not known{why}"
             raise ValueError(message)
         return self.network.loads(place)
 

@@ -400,6 +400,10 @@ pub struct MeasureSpec {
     /// operations.
     #[serde(skip_serializing_if = "is_false")]
     pub timeline: bool,
+    /// Whether results have a value for each channel and each rank, whatever their numbers. Default: more than 1,048,576
+    /// channels are summarized by class, and more than 65,536 ranks by the distribution of their times.
+    #[serde(skip_serializing_if = "is_false")]
+    pub full: bool,
     /// Whether a run starts without the proof that its packets cannot deadlock. If they deadlock, the run ends with an
     /// error that names the packets and the buffers that wait for one another.
     #[serde(skip_serializing_if = "is_false")]
@@ -420,6 +424,7 @@ impl Default for MeasureSpec {
             messages: false,
             series: None,
             timeline: false,
+            full: false,
             unproven: false,
         }
     }

@@ -23,6 +23,8 @@ pub struct WindowTimes {
     pub exchange: f64,
     /// Waiting for mail of other processes.
     pub wait: f64,
+    /// Bytes of the mail that this process has sent.
+    pub bytes: u64,
 }
 
 impl WindowTimes {
@@ -33,6 +35,7 @@ impl WindowTimes {
         self.pack += other.pack;
         self.exchange += other.exchange;
         self.wait += other.wait;
+        self.bytes += other.bytes;
     }
 }
 

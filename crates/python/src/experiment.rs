@@ -258,7 +258,8 @@ impl Experiment {
     /// as 64-bit floats. Releases the interpreter. `threads` threads build and prove the network and simulate it; 0
     /// stands for one thread that simulates, and for the number of processors that prove. `processes` run the point
     /// together: each of them calls this, and process 0 gets the results.
-    #[pyo3(signature = (point, threads, progress, processes = None))]
+    /// `inputs` has the paths and the hashes of the files that the point reads.
+    #[pyo3(signature = (point, threads, progress, processes = None, inputs = Vec::new()))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -266,9 +267,10 @@ impl Experiment {
         threads: usize,
         progress: &Progress,
         processes: Option<&Processes>,
+        inputs: Vec<(String, String)>,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
         let mut options =
-            RunOptions { threads: threads.max(1), progress: progress.inner.clone(), ..RunOptions::default() };
+            RunOptions { threads: threads.max(1), progress: progress.inner.clone(), inputs, ..RunOptions::default() };
         if let Some(processes) = processes {
             options.exchange = processes.exchange();
         }

@@ -25,7 +25,8 @@
 //! the representative packets are followed over two hops, which is linear in routers. The statement is not trusted: a
 //! sample of destinations up to the limit, spread over the network, is followed from every source as well, and a
 //! dependency that is not in the graph yet is an error of the routing. The tests compare both graphs on small networks
-//! of every kind. If the graph has a cycle, the enumeration decides.
+//! of every kind. If the graph has a cycle, the enumeration decides. If a routing states that the class of packets
+//! falls with each hop (`Routing::classes_fall`), a cycle is impossible, and only a sample of destinations is followed.
 
 mod follow;
 mod graph;
@@ -44,7 +45,7 @@ use crate::Routing;
 use crate::islands::Island;
 use crate::trees::Trees;
 use crate::walk::{RoutingContractError, Wiring};
-use follow::{add_destinations, add_representatives, check_destinations, destinations, spread};
+use follow::{add_destinations, add_representatives, check_classes, check_destinations, destinations, spread};
 pub use graph::Stops;
 use graph::{DependencyGraph, NEVER};
 use trees::IslandTrees;
@@ -159,6 +160,9 @@ fn find_dependency_cycle(
             trees::add(graph, &trees);
         }
     };
+    if trees.is_none() && falls(&wiring, (topology, routing), (limit, stops))? {
+        return Ok(None);
+    }
     // Representatives may do more than packets can: the enumeration decides whether a cycle among them is real.
     if let Some(by_few) = by_representatives(&wiring, (topology, routing), (classes, limit, stops))? {
         add_trees(&by_few);
@@ -174,6 +178,25 @@ fn find_dependency_cycle(
     }
     add_trees(&graph);
     Ok(graph.cycle().map(|channels| name_cycle(topology, (&graph, trees.as_ref()), &channels)))
+}
+
+/// Returns whether the network is large and the routing states that classes fall, which is checked on a sample of
+/// destinations from every source.
+fn falls(
+    wiring: &Wiring,
+    (topology, routing): (&dyn Topology, &dyn Routing),
+    (limit, stops): (u64, &Stops<'_>),
+) -> Result<bool, RoutingContractError> {
+    let nodes = destinations(topology, routing);
+    let routers = u64::from(topology.routers());
+    if !routing.classes_fall() || routers * nodes.len() as u64 <= limit {
+        return Ok(false);
+    }
+    let graph = DependencyGraph::new(wiring, 0).stopped_by(stops);
+    let step = spread(nodes.len(), (SAMPLE / routers).max(2) as usize);
+    let some: Vec<NodeId> = nodes.iter().copied().step_by(step).collect();
+    check_classes(&graph, (topology, routing), &some)?;
+    Ok(true)
 }
 
 /// Returns the channels of a cycle in words, each with a tree that depends on the next, if there is one.

@@ -331,8 +331,8 @@ pub trait Routing: Debug + Send + Sync {
 
     // --- representatives -------------------------------------------------------------------------------------------
     // Large networks have too many pairs of routers and destinations to follow them all. A routing may state which
-    // packets represent all others at a router; the deadlock check is then linear in routers. The statement is not
-    // trusted: see `dependency_cycle`.
+    // packets represent all others at a router, or that classes fall; the deadlock check is then linear in routers. The
+    // statement is not trusted: see `dependency_cycle`.
 
     /// Returns packets at a router that represent all others in their next hops. `None`: the routing does not know.
     ///
@@ -341,6 +341,12 @@ pub trait Routing: Debug + Send + Sync {
     /// listed, even impossible ones, as long as the check finds no cycle. Only for routings without `uses_input_port`.
     fn representatives(&self, _at: RouterId) -> Option<Vec<Representative>> {
         None
+    }
+
+    /// Whether packets take a lower class at each hop between routers than at the one before. They then cannot wait in a
+    /// cycle.
+    fn classes_fall(&self) -> bool {
+        false
     }
 
     /// Returns a routing whose packets can do everything that packets of this one can do, on equal classes, and that is

@@ -54,6 +54,16 @@ pub enum RoutingContractError {
         /// Class on which it will leave.
         vc_class: VcClass,
     },
+    /// A packet takes a class that is not below the one before, although `Routing::classes_fall` says so.
+    #[error("a packet for node {dst} leaves router {router} on class {vc_class}, which `classes_fall` excludes")]
+    NotFalling {
+        /// Destination of the packet.
+        dst: NodeId,
+        /// Router that the packet leaves.
+        router: RouterId,
+        /// Class of the hop.
+        vc_class: VcClass,
+    },
     /// A packet can traverse more routers than `Routing::max_routers`, or loop for ever.
     #[error("a packet for node {dst} at router {router} can traverse more than {max_routers} routers")]
     Wanders {

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::Exchange;
 use mpi::program::Programs;
-use units::{KeyError, TaskId};
+use units::{KeyError, Record, TaskId};
 
 use crate::experiment::Experiment;
 use ::analysis::{self, Analysis, CALLED_BACK, Check, EffectiveBisection, WorstCase};
@@ -165,25 +164,39 @@ pub fn job_loads_of_point(experiment: &Experiment, point: &Point) -> Result<Vec<
     analysis::job_loads(&system).map_err(|error| located(experiment, point, &error))
 }
 
+/// Returns how this process reads another experiment, or another content of a file, than process 0.
+fn difference(point: &Point, options: &RunOptions) -> Option<String> {
+    let exchange = &*options.exchange;
+    let mut own = vec![(String::new(), point.spec.to_toml())];
+    own.extend(options.inputs.iter().cloned());
+    let mut first = Vec::new();
+    own.put(&mut first);
+    exchange.broadcast(&mut first);
+    let theirs: Vec<(String, String)> = exchange.read(&first);
+    let (path, _) = own.iter().find(|one| !theirs.contains(one))?;
+    Some(match path.as_str() {
+        "" => "it reads another experiment than process 0: are all included files the same on its node?".to_owned(),
+        path => format!("it reads another content of {path} than process 0: is the file the same on its node?"),
+    })
+}
+
 /// Returns the system of a point if all processes have built the same point, and otherwise an error in each of them:
 /// a process without an error returns that of another one.
-fn agreed(built: Result<System, PointError>, point: &Point, exchange: &dyn Exchange) -> Result<System, PointError> {
+fn agreed(built: Result<System, PointError>, point: &Point, options: &RunOptions) -> Result<System, PointError> {
+    let exchange = &*options.exchange;
     if exchange.is_alone() {
         return built;
     }
     let rank = exchange.rank();
-    let own = point.spec.to_toml();
-    let mut first = own.clone().into_bytes();
-    exchange.broadcast(&mut first);
-    let built = built.and_then(|system| match first == own.as_bytes() {
-        true => Ok(system),
-        false => {
-            let message =
-                "it reads another experiment than process 0: are all included files the same on its node?".to_owned();
-            Err(PointError::Run(RunError::Process { rank, message }))
-        }
+    let difference = difference(point, options);
+    let built = built.and_then(|system| match difference {
+        None => Ok(system),
+        Some(message) => Err(PointError::Run(RunError::Process { rank, message })),
     });
-    let failed = built.as_ref().err().map(|error| (rank as u32, error.to_string()));
+    let failed = built.as_ref().err().map(|error| match error {
+        PointError::Run(RunError::Process { message, .. }) => (rank as u32, message.clone()),
+        error => (rank as u32, error.to_string()),
+    });
     let failed = exchange.share(failed.into_iter().collect());
     built.and_then(|system| match failed.into_iter().next() {
         None => Ok(system),
@@ -201,7 +214,7 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
         let proven = experiment.proofs().refuse_deadlock(&system, &options.progress);
         proven.map_err(|error| ended(experiment, point, error)).map(|()| system)
     });
-    let system = agreed(proven, point, &*options.exchange)?;
+    let system = agreed(proven, point, options)?;
     let mut result = match point.spec.measure.search {
         None => run::simulate(&system, options),
         Some(Search::Saturation) => run::search(&system, options),
@@ -212,7 +225,7 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
         all.extend(unexplained(&system, found));
         all.append(&mut found.warnings);
         found.warnings = all;
-        found.notes = analysis::notes(&system);
+        found.notes.splice(0..0, analysis::notes(&system));
     }
     result.map_err(|error| ended(experiment, point, error))
 }

@@ -353,8 +353,9 @@ impl Wires {
             has_nodes[router.index()] = true;
         }
         let (mut distances, mut diameter) = (Distances::Short(Vec::new()), 0);
+        let near = Near::new(&neighbours);
         for from in 0..routers {
-            let row = search(&neighbours, from);
+            let row = near.row(from).unwrap_or_else(|| search(&neighbours, from));
             if let Some(alone) = row.iter().position(|&distance| distance == UNREACHED) {
                 return Err(Apart { from: RouterId(from), to: RouterId(alone as u32) });
             }
@@ -375,6 +376,44 @@ impl Wires {
         neighbours.sort_unstable();
         neighbours.dedup();
         neighbours
+    }
+}
+
+/// Neighbours of each router as bits, by which distances of up to 2 channels are found many at a time.
+struct Near<'a> {
+    neighbours: &'a [Vec<u32>],
+    bits: Vec<u64>,
+}
+
+impl<'a> Near<'a> {
+    fn new(neighbours: &'a [Vec<u32>]) -> Self {
+        let words = neighbours.len().div_ceil(64);
+        let mut bits = vec![0; neighbours.len() * words];
+        for (router, near) in neighbours.iter().enumerate() {
+            near.iter().for_each(|&next| bits[router * words + next as usize / 64] |= 1 << (next % 64));
+        }
+        Self { neighbours, bits }
+    }
+
+    fn of(&self, router: u32) -> &[u64] {
+        let words = self.neighbours.len().div_ceil(64);
+        &self.bits[router as usize * words..][..words]
+    }
+
+    /// Returns the distances from a router to all. `None` if one of them is above 2.
+    fn row(&self, from: u32) -> Option<Vec<u16>> {
+        let mut reached = self.of(from).to_vec();
+        reached[from as usize / 64] |= 1 << (from % 64);
+        for &next in &self.neighbours[from as usize] {
+            reached.iter_mut().zip(self.of(next)).for_each(|(word, more)| *word |= more);
+        }
+        if reached.iter().map(|word| word.count_ones() as usize).sum::<usize>() < self.neighbours.len() {
+            return None;
+        }
+        let mut row = vec![2; self.neighbours.len()];
+        self.neighbours[from as usize].iter().for_each(|&next| row[next as usize] = 1);
+        row[from as usize] = 0;
+        Some(row)
     }
 }
 

@@ -72,7 +72,7 @@ def calibrate(
     if output is not None:
         file_target(output)
     if picture is not None:
-        folder_target(picture)
+        folder_target(picture, "--picture")
     fit = _fit(files, benchmark, start, latency, keep)
     if output is not None:
         atomic.write_alone(output, written.section(fit))

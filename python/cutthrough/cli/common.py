@@ -215,16 +215,16 @@ def file_target(path: Path, option: str = "--out") -> Path:
     return path
 
 
-def folder_target(path: Path) -> Path:
+def folder_target(path: Path, option: str = "--out") -> Path:
     """Returns the path of a folder that a command is going to write to, and creates if it does not exist.
 
     Raises:
-        Unwritable: The folder cannot be written, for instance because a file has its path.
+        ExperimentError: A file has the path of the folder, or of a folder above it. `option` gave the path.
+        Unwritable: The folder cannot be written.
     """
     there = next((folder for folder in (path, *path.parents) if folder.exists()), Path())
     if not there.is_dir():
-        message = f"cannot write to {path}: {there} is a file"
-        raise Unwritable(message)
+        raise refuse(option, f"cannot write to {path}: {there} is a file; a folder is allowed")
     if not os.access(there, os.W_OK):
         message = f"cannot write to {path}: no permission to write in {there}"
         raise Unwritable(message)

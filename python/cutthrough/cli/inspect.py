@@ -165,8 +165,9 @@ def analyze(
     Example: `cutthrough analyze examples/torus.toml --set workload.pattern=tornado --out loads`
     """
     needs_folder(context, out_directory, "--out")
-    for folder in filter(None, (out_directory, tables)):
-        folder_target(folder)
+    for option, folder in {"--out": out_directory, "--tables": tables}.items():
+        if folder is not None:
+            folder_target(folder, option)
     experiment = experiments.read_file(file, parse_sets(set_))
     if network and not (worst or pairings or tables):
         raise refuse("--network", "it is for --worst, --pairings and --tables")

@@ -131,7 +131,8 @@ class Signals:
 
     def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
         for number, handler in self._former.items():
-            signal.signal(number, handler)
+            # None stands for a handler outside Python, such as that of a library that records MPI.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             raise typer.Exit(self.status)
 

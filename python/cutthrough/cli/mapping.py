@@ -132,7 +132,7 @@ def _check_options(context: typer.Context, step: StepOptions, output: OutputOpti
     if output.output is not None:
         file_target(output.output)
     if output.folder is not None:
-        folder_target(output.folder)
+        folder_target(output.folder, "--pictures")
 
 
 def _prepared(

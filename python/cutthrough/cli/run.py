@@ -42,7 +42,8 @@ from cutthrough.keep.shares import points_of, ranges
 from cutthrough.points.series import label_of
 from cutthrough.points.table import MANY_PHASES, is_unconverged, phase_times
 from cutthrough.processes.together import named, together
-from cutthrough.results import Results
+from cutthrough.quantities.measured import summary_note
+from cutthrough.results import Results, heat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,12 +62,15 @@ MOST_MEASURED = 8
 MOST_POINTS_OF_PHASES = 3
 
 MpiOption = Annotated[
-    bool | None,
+    bool,
     typer.Option(
-        "--mpi/--no-mpi",
+        "--mpi",
         help="Run each point in the processes that an MPI launcher has started.",
         show_default="if there are several",
     ),
+]
+NoMpiOption = Annotated[
+    bool, typer.Option("--no-mpi", help="Run in one process, whatever an MPI launcher has started.")
 ]
 OutOption = Annotated[
     Path | None,
@@ -98,7 +102,8 @@ def run(
     points: PointsOption = None,
     fresh: FreshOption = False,
     dask: DaskOption = "",
-    mpi: MpiOption = None,
+    mpi: MpiOption = False,
+    no_mpi: NoMpiOption = False,
 ) -> None:
     """Simulate every point of an experiment: a table, plots, and files of results.
 
@@ -123,11 +128,11 @@ def run(
     if unproven:
         overrides.append(("measure.unproven", "true"))
         options.append("unproven")
-    with together(mpi, threads or 1) as processes:
-        if processes is not None and (jobs or dask):
-            raise refuse("--jobs" if jobs else "--dask", "several processes run one point at a time: leave it out")
+    with together(_wanted(mpi, no_mpi), threads or 1) as processes:
+        if out_directory is not None:
+            folder_target(out_directory)
         if processes is not None:
-            complain(named(processes))
+            _begin(processes, "--jobs" if jobs else "--dask" if dask else None)
         experiment = experiments.read_file(file, overrides)
         chosen = None if points is None else points_of(points, len(json.loads(experiment.points())), "--points")
         options += [] if points is None else [f"points={points.replace('/', '-of-')}"]
@@ -139,6 +144,20 @@ def run(
             report(results, directory, json_output, Pictures(plots, formats), ended=ended)
         if ended:
             raise typer.Exit(signals.status)
+
+
+def _wanted(mpi: bool, no_mpi: bool) -> bool | None:
+    """Returns whether a run joins the processes of a launcher. None: if there are several."""
+    if mpi and no_mpi:
+        raise refuse("--mpi", "it excludes --no-mpi: leave one of them out")
+    return mpi if mpi or no_mpi else None
+
+
+def _begin(processes: _core.Processes, excluded: str | None) -> None:
+    """Names the processes of a run. `excluded` is a given option that needs one process."""
+    if excluded is not None:
+        raise refuse(excluded, "several processes run one point at a time: leave it out")
+    complain(named(processes))
 
 
 def _simulated(
@@ -179,7 +198,8 @@ def plot(
     if out_directory is not None:
         folder_target(out_directory)
     try:
-        paths = Pictures(plots, formats).draw(Results.read(directory), out_directory or directory, points)
+        results = Results.read(directory)
+        paths = Pictures(plots, formats).draw(results, out_directory or directory, points)
     except ExperimentError:
         raise
     except ValueError as error:
@@ -187,6 +207,8 @@ def plot(
         raise typer.Exit(WRONG_INPUT) from None
     for path in paths:
         out.print(str(path), markup=False, soft_wrap=True)
+    for note in dict.fromkeys(filter(None, map(summary_note, results))):
+        complain(f"no heat map of channels: {note}")
 
 
 def report(
@@ -297,6 +319,7 @@ def _show_channels(results: Results) -> None:
     """Prints the classes of channels and the hottest channels, at the point with the hottest one."""
     place = results.hottest_place()
     if results.network is None or place not in results.network.places:
+        _show_summary(results)
         return
     loads = results.channel_loads(place)
     out.print(f"\nChannels{_where(results, place)}: share of their bandwidth", style="bold", markup=False)
@@ -307,6 +330,17 @@ def _show_channels(results: Results) -> None:
         out.print(note, markup=False, soft_wrap=True, style="dim")
     for note in results.network.notes:
         out.print(note, markup=False, soft_wrap=True)
+
+
+def _show_summary(results: Results) -> None:
+    """Prints the classes of channels and the hottest channels of the hottest point, if results summarize channels."""
+    known = [place for place, point in enumerate(results) if summary_note(point)]
+    if known:
+        place = max(known, key=lambda place: heat(results[place]))
+        out.print(f"\nChannels{_where(results, place)}: share of their bandwidth", style="bold", markup=False)
+        out.print(reports.summary_table(results[place]))
+        out.print()
+        out.print(reports.busiest_table(results[place]))
 
 
 def _where(results: Results, place: int) -> str:

@@ -135,7 +135,7 @@ def validate(
     from cutthrough.runs.sweeps import Effort
 
     if output is not None:
-        _make_folder(output)
+        atomic.make_folder(folder_target(output))
     points = studies.limited(_points(inputs), fitting.limit)
     column = studies.chosen_column(points, inputs.column)
     kept = None if output is None else output / "kept.txt"
@@ -168,14 +168,6 @@ def validate(
     if written:
         lines = "\n".join(f"{name}: {path}" for name, path in written.items())
         out.print(f"\n{lines}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _make_folder(output: Path) -> None:
-    """Creates the folder of results, unless a file has its path."""
-    if output.exists() and not output.is_dir():
-        raise refuse("--out", f"{output} is a file; a folder is allowed", file=str(output))
-    folder_target(output)
-    atomic.make_folder(output)
 
 
 def _background(others: Others) -> Background | None:

@@ -53,6 +53,17 @@ class Inputs:
         """Returns a value of the experiment with hashes of contents instead of paths, independent of names."""
         return self._replaced(value, key, lambda path, _: f"sha256:{self._digest(path)}{path.suffix}")
 
+    def contents(self, value: Any) -> list[tuple[str, str]]:
+        """Returns the files that a value of the experiment names, in the order of their paths, with their hashes."""
+        found: dict[str, str] = {}
+
+        def note(path: Path, text: str) -> str:
+            found[text] = self._digest(path)
+            return text
+
+        self._replaced(value, "", note)
+        return sorted(found.items())
+
     def moved(self, value: Any, folder: Path) -> Any:
         """Returns a value of the experiment for a file in `folder`.
 

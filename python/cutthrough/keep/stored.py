@@ -206,9 +206,9 @@ def _schemas() -> dict[str, dict[str, Any]]:
 
 
 def _may_be_null(schema: Mapping[str, Any]) -> bool:
-    """Returns whether a quantity may be null or missing where it is not known. A list may only be missing."""
+    """Returns whether a quantity may be null or missing where it is not known. Lists and tables may only be missing."""
     kinds = schema.get("type", ())
-    return ("null" in kinds and "array" not in kinds) or {"type": "null"} in schema.get("anyOf", ())
+    return "null" in kinds and "array" not in kinds
 
 
 def _wrong(path: str, message: str) -> NoReturn:

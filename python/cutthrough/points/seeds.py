@@ -17,6 +17,7 @@ import numpy as np
 import cutthrough._core as _core
 from cutthrough.channels import Outcome
 from cutthrough.points.table import INTERVALS, PROCESSES, as_point
+from cutthrough.quantities.measured import summary_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -150,11 +151,17 @@ def _nothing(_: Sequence[Any]) -> None:
 
 
 def _of_reuse(values: Sequence[Mapping[str, Any] | None]) -> Any:
-    """Returns the mean counts of the runs with reuse, and the first reason why a run was repeated without it."""
+    """Returns the mean counts of the runs with reuse, and the first reason why runs were repeated without it.
+
+    `seeds_gave_up` is the number of these runs, if there are any.
+    """
     held = [value for value in values if value]
     reasons = [value["gave_up"] for value in held if value["gave_up"]]
     kept = [value for value in held if not value["gave_up"]] or held
-    return {**_mean(kept), "gave_up": reasons[0] if reasons else None} if held else None
+    if not held:
+        return None
+    given_up = {"gave_up": reasons[0], "seeds_gave_up": len(reasons)} if reasons else {"gave_up": None}
+    return {**_mean(kept), **given_up}
 
 
 def _mean(values: Sequence[Any]) -> Any:
@@ -219,11 +226,21 @@ APART: dict[str, Callable[[Sequence[Any]], Any]] = {
 def _hottest(points: Sequence[Mapping[str, Any]], utilization: Doubles) -> list[Any]:
     """Returns the channels that are hottest on average among the hottest channels of the replicas."""
     found = {row["id"]: row for point in points for row in point["hottest_channels"]}
+    if any(summary_note(point) for point in points):
+        return _hottest_of_all(points, list(found.values()))
     if not len(utilization):
         return []
     rows = [{**row, "utilization": float(utilization[number])} for number, row in sorted(found.items())]
     most = max(len(point["hottest_channels"]) for point in points)
     return sorted(rows, key=lambda row: -row["utilization"])[:most]
+
+
+def _hottest_of_all(points: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Returns the channels that are among the hottest of every replica, by their mean utilization."""
+    used = [{row["id"]: row["utilization"] for row in point["hottest_channels"]} for point in points]
+    among_all = [row for row in rows if all(row["id"] in own for own in used)]
+    means = [{**row, "utilization": math.fsum(own[row["id"]] for own in used) / len(used)} for row in among_all]
+    return sorted(means, key=lambda row: (-row["utilization"], row["id"]))
 
 
 def _is_number(value: Any) -> bool:

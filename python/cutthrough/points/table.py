@@ -36,7 +36,15 @@ __all__ = [
 MANY_PHASES = 8
 #: Quantities that a run in several processes has besides those of a run in one.
 PROCESSES = frozenset(
-    {"processes", "windows", "window_work_ns", "window_pack_ns", "window_exchange_ns", "window_wait_ns"}
+    {
+        "processes",
+        "windows",
+        "window_work_ns",
+        "window_pack_ns",
+        "window_exchange_ns",
+        "window_wait_ns",
+        "window_bytes",
+    }
 )
 
 

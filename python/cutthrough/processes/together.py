@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import tomllib
 from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cutthrough._core as _core
@@ -17,11 +20,12 @@ import cutthrough.processes.building as building
 import cutthrough.processes.launched as launched
 from cutthrough._core import Cancelled, ExperimentError, RunError
 from cutthrough.arguments.faults import refuse
+from cutthrough.keep.inputs import Inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["announce", "named", "together"]
+__all__ = ["announce", "inputs_of", "named", "together"]
 
 #: Signals of which process 0 decides what they end.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -86,6 +90,17 @@ def announce(processes: _core.Processes, experiment: _core.Experiment, point: in
     processes.share(json.dumps([text, name, str(base_dir), overrides, point, threads]))
 
 
+def inputs_of(experiment: _core.Experiment, point: int) -> list[tuple[str, str]]:
+    """Returns the paths and the hashes of the files that a point reads."""
+    return _inputs(experiment).contents(tomllib.loads(experiment.resolved_point(point)))
+
+
+@lru_cache(maxsize=1)
+def _inputs(experiment: _core.Experiment) -> Inputs:
+    """Returns the files of an experiment, each of which is read once."""
+    return Inputs(Path(experiment.parts()[2]).absolute())
+
+
 def _joined(count: int, threads: int) -> _core.Processes:
     """Joins the processes.
 
@@ -134,11 +149,12 @@ def _follow(processes: _core.Processes) -> None:
             if held is None or held[0] != parts:
                 text, name, base_dir, overrides = parts
                 held = parts, _core.Experiment.load(text, name, base_dir, [(key, value) for key, value in overrides])
-        except ExperimentError as error:
+            inputs = inputs_of(held[1], point)
+        except (ExperimentError, OSError) as error:
             # Process 0 waits for this one.
             processes.fail(str(error))
         try:
-            held[1].run(point, threads, _core.Progress(), processes)
+            held[1].run(point, threads, _core.Progress(), processes, inputs)
         except (ExperimentError, RunError, Cancelled):
             # Process 0 has an error as well.
             continue

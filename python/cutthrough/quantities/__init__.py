@@ -22,6 +22,7 @@ from cutthrough.quantities.tables import (
     PathClass,
     PhaseResult,
     PointWarning,
+    Quantiles,
     QueueSeries,
     ReuseResult,
     RowResult,
@@ -46,6 +47,7 @@ __all__ = [
     "PathClass",
     "PhaseResult",
     "PointWarning",
+    "Quantiles",
     "Quantities",
     "QueueSeries",
     "ReuseResult",
@@ -103,6 +105,7 @@ class Quantities(Measured):
                 "breakdown",
                 "critical_path",
                 "per_rank",
+                "per_rank_ns",
                 "phases",
                 "throughput",
                 "time_ns",
@@ -348,7 +351,9 @@ class Quantities(Measured):
     per_rank = required(list[float | None])("""For each task, the time until its node had computed and had received
         everything: the sum over phases, in nanoseconds. For ranks: the time at which the last operation of each rank
         ended. The ranks of a message-driven application are the nodes with tasks. Null for tasks and ranks that had not
-        ended.""")
+        ended. Empty if they are summarized.""")
+    per_rank_ns = optional(Quantiles)("""Distribution of the times of `per_rank` over the tasks and ranks that had
+        ended. Omitted if `per_rank` has them.""")
     phases = several(PhaseResult)("Results of phases, in order. Empty for ranks and for message-driven applications.")
     compute_ns = required(float)("""Computation time of the node with the most computation, in nanoseconds. In a
         bulk-synchronous execution it precedes the first phase.""")
@@ -457,6 +462,7 @@ class Quantities(Measured):
     window_pack_ns = optional(float)("Wall-clock time of packing and unpacking after a window, in nanoseconds.")
     window_exchange_ns = optional(float)("Wall-clock time of sending and receiving after a window, in nanoseconds.")
     window_wait_ns = optional(float)("Wall-clock time of waiting for other processes after a window, in nanoseconds.")
+    window_bytes = optional(float)("Bytes that a process sends to other processes after a window.")
     class_utilization = several(ClassUtilization)("""Channel utilization by class, from the begin of the measured
         interval. For several jobs: over the time in which any of them is counted.""")
     hottest_channels = several(ChannelUtilization)("Channels with the highest utilization.")

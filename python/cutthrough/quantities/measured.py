@@ -19,6 +19,7 @@ __all__ = [
     "optional",
     "required",
     "several",
+    "summary_note",
 ]
 
 Value = TypeVar("Value")
@@ -138,3 +139,11 @@ def several(kind: Callable[[Any], Value], shown: object = None) -> Callable[[str
 def _reader(kind: type[Value]) -> Callable[[Any], Value]:
     """Returns what makes a value of an entry: the class of a table, or nothing."""
     return kind if isinstance(kind, type) and issubclass(kind, dict) else lambda held: held
+
+
+def summary_note(point: Mapping[str, Any]) -> str | None:
+    """Returns the note of a point whose results summarize its channels. None if they do not."""
+    classes = point.get("class_utilization") or ()
+    if not any(row.get("quantiles") for row in classes):
+        return None
+    return next((note for note in point.get("notes") or () if "`measure.full" in note), None)

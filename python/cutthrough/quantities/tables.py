@@ -23,6 +23,7 @@ __all__ = [
     "PathClass",
     "PhaseResult",
     "PointWarning",
+    "Quantiles",
     "QueueSeries",
     "ReuseResult",
     "RowResult",
@@ -31,6 +32,22 @@ __all__ = [
     "TimelinePath",
     "TimelineResult",
 ]
+
+
+class Quantiles(dict[str, Any]):
+    """Distribution of the values of channels or ranks.
+
+    A quantile is the smallest value that the given share of all values does not exceed.
+    """
+
+    count = required(int)("Number of values.")
+    mean = required(float)("Mean.")
+    min = required(float)("Minimum.")
+    p10 = required(float)("Quantile of 10 %.")
+    p50 = required(float)("Median.")
+    p90 = required(float)("Quantile of 90 %.")
+    p99 = required(float)("Quantile of 99 %.")
+    max = required(float)("Maximum.")
 
 
 class PhaseResult(dict[str, Any]):
@@ -218,6 +235,8 @@ class ClassUtilization(dict[str, Any]):
     channels = required(int)("Number of channels of the class.")
     mean = required(float)("Mean utilization of the channels, from 0 to 1.")
     max = required(float)("Utilization of the busiest channel, from 0 to 1.")
+    quantiles = optional(Quantiles)("""Distribution of the utilization over channels. Omitted if results have the
+        utilization of each channel.""")
     exact_mean = optional(float)("""The mean over channels by the exact load per unit of offered load times the accepted
         load. None with adaptive routing, beyond saturation, or where it was not computed.""")
     equal_service_mean = optional(float)("""The mean over channels by the exact load per unit of offered load times the

@@ -113,7 +113,8 @@ def notes_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
 def _saved_by_reuse(points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Returns the sums of the counts of reuse, and the reasons why runs were repeated without it."""
     with_reuse = [(point, point["reuse"]) for point in points if point.get("reuse")]
-    kept = [(point, reuse) for point, reuse in with_reuse if reuse["gave_up"] is None]
+    given_up = {id(point): reuse.get("seeds_gave_up", 1) for point, reuse in with_reuse if reuse["gave_up"]}
+    kept = [(point, own) for point, own in with_reuse if given_up.get(id(point), 0) < point.get("seeds", 1)]
     if kept:
         messages, replayed, records, simulated = (
             sum(reuse[key] for _, reuse in kept)
@@ -125,7 +126,10 @@ def _saved_by_reuse(points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"simulated {_count(simulated)} packet-hops for {_count(hops)}"
         )
     for reason in dict.fromkeys(reuse["gave_up"] for _, reuse in with_reuse if reuse["gave_up"]):
-        yield f"a run was repeated without reuse: {reason}"
+        own = [point for point, reuse in with_reuse if reuse["gave_up"] == reason]
+        count, runs = sum(given_up[id(point)] for point in own), sum(point.get("seeds", 1) for point in own)
+        which = "a run was" if runs == 1 else f"{count} of {counted(runs, 'run')} {'was' if count == 1 else 'were'}"
+        yield f"{which} repeated without reuse: {reason}"
 
 
 def warnings_of(points: Sequence[Mapping[str, Any]]) -> list[str]:

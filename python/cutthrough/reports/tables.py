@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from cutthrough.channels import is_end
 from cutthrough.display.tables import Column, Fitted
 from cutthrough.display.units import BYTES, TIME, brief, cells_of, counted
 from cutthrough.points.details import nested
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "analysis_table",
+    "busiest_table",
     "catalogue_table",
     "cell",
     "channels_table",
@@ -42,6 +44,7 @@ __all__ = [
     "phases_table",
     "points_table",
     "reference_note",
+    "summary_table",
 ]
 
 #: Quantities of a point in the table: key, heading to which the unit is added if it can change, format in the unit of
@@ -455,6 +458,25 @@ def hottest_table(loads: ChannelLoads, count: int = 8) -> Fitted:
     for name in (name for name in (loads.quantity, loads.reference) if name):
         columns.append(Column(WORDS[name], [f"{row[name]:.4f}" for row in rows]))
     return Fitted(columns)
+
+
+def summary_table(point: Mapping[str, Any], parts: Sequence[str] = ("mean", "p50", "p99", "max")) -> Fitted:
+    """Returns the distribution of the utilization of each class of channels, of a point that summarizes them."""
+    rows = point["class_utilization"]
+    columns = [
+        Column("class", [row["class"] for row in rows], is_text=True),
+        Column("channels", [f"{row['channels']:,}" for row in rows], 1),
+    ]
+    columns += [Column(part, [f"{row['quantiles'][part]:.4f}" for row in rows]) for part in parts]
+    return Fitted(columns, elsewhere="`--json` has them.")
+
+
+def busiest_table(point: Mapping[str, Any], count: int = 8) -> Fitted:
+    """Returns the first of the hottest channels that a point lists, between routers if it lists some."""
+    rows = point["hottest_channels"]
+    rows = ([row for row in rows if not is_end(row["class"])] or rows)[:count]
+    columns = [Column(name, [str(row[name]) for row in rows], is_text=True) for name in ("class", "channel")]
+    return Fitted([*columns, Column(WORDS["utilization"], [f"{row['utilization']:.4f}" for row in rows])])
 
 
 def reference_note(loads: ChannelLoads) -> str | None:

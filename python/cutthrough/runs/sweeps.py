@@ -82,8 +82,9 @@ class Job:
 
     def run_together(self, processes: _core.Processes, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread and in the processes that follow this one."""
+        inputs = together.inputs_of(self.experiment, self.index)
         together.announce(processes, self.experiment, self.index, threads)
-        return self._outcome(*self.experiment.run(self.index, threads, progress, processes))
+        return self._outcome(*self.experiment.run(self.index, threads, progress, processes, inputs))
 
     def _outcome(self, measured: str, utilization: bytes) -> Outcome:
         return Outcome({**self.keys, **json.loads(measured)}, self.index, self.keys, doubles(utilization))

@@ -542,6 +542,9 @@ class Measure(Section):
     timeline: bool | None = key("""Whether a timeline of each rank's activity is recorded (computing, overhead, waiting
         for a late sender or receiver, transfer), with the critical path. Requires ranks that run programs, with at most
         4,194,304 operations.""")
+    full: bool | None = key("""Whether results have a value for each channel and each rank, whatever their numbers.
+        Default: more than 1,048,576 channels are summarized by class, and more than 65,536 ranks by the distribution of
+        their times.""")
     unproven: bool | None = key("""Whether a run starts without the proof that its packets cannot deadlock. If they
         deadlock, the run ends with an error that names the packets and the buffers that wait for one another.""")
 

@@ -53,6 +53,8 @@ def read(path: str | Path, *, machine: str = "", ranks: int | None = None) -> tu
         ExperimentError: The file cannot be read; the message names the line.
     """
     path = Path(path)
+    if ranks is not None and not 1 <= ranks <= MOST_RANKS:
+        raise refuse("ranks", f"`{ranks}` is out of range: 1 to {MOST_RANKS} are allowed")
     if path.is_dir():
         return read_folder(path, machine)
     source = Source(path, reading.given(path, "measured table", str(path)).splitlines())

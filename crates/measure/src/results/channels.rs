@@ -1,4 +1,4 @@
-//! Utilization of channels.
+//! Utilization of channels: of each, or summarized by class.
 
 use fabric::ChannelUse;
 use schemars::JsonSchema;
@@ -7,6 +7,8 @@ use topology::{ChannelClass, ChannelSource};
 use units::ChannelId;
 
 use network::{Feature, Network};
+
+use super::quantiles::Quantiles;
 
 /// Utilization of the channels of a class, as a share of their bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -19,6 +21,9 @@ pub struct ClassUtilization {
     pub mean: f64,
     /// Utilization of the busiest channel, from 0 to 1.
     pub max: f64,
+    /// Distribution of the utilization over channels. Omitted if results have the utilization of each channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantiles: Option<Quantiles>,
 }
 
 /// Utilization of a channel, as a share of its bandwidth.
@@ -35,7 +40,10 @@ pub struct ChannelUtilization {
 }
 
 /// Number of channels in the list of the busiest.
-const HOTTEST: usize = 10;
+pub(super) const HOTTEST: usize = 10;
+
+/// Number of channels in the list of the busiest, if results do not have the utilization of each channel.
+pub(super) const HOTTEST_OF_SUMMARY: usize = 100;
 
 /// Returns the first channel that has a share. Without routes only channels of nodes have one: those of routers carry
 /// nothing, and may be many more.
@@ -76,11 +84,12 @@ fn connected<'a>(network: &'a Network, shares: &'a [f64]) -> impl Iterator<Item 
     (first(network)..).map(ChannelId).zip(shares).filter_map(channel)
 }
 
+/// Returns the utilization of the channels of each class.
 pub(super) fn by_class(network: &Network, shares: &[f64]) -> Vec<ClassUtilization> {
     let names = network.topology.class_names();
     let mut classes: Vec<ClassUtilization> = names
         .into_iter()
-        .map(|name| ClassUtilization { class: name.into(), channels: 0, mean: 0.0, max: 0.0 })
+        .map(|name| ClassUtilization { class: name.into(), channels: 0, mean: 0.0, max: 0.0, quantiles: None })
         .collect();
     for (_, class, share) in connected(network, shares) {
         let class = &mut classes[usize::from(class.0)];
@@ -95,10 +104,32 @@ pub(super) fn by_class(network: &Network, shares: &[f64]) -> Vec<ClassUtilizatio
     classes
 }
 
-pub(super) fn hottest(network: &Network, shares: &[f64]) -> Vec<ChannelUtilization> {
-    let mut channels: Vec<_> = connected(network, shares).collect();
-    channels.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
-    channels.truncate(HOTTEST);
+/// Adds the distribution of the utilization of its channels to each class.
+pub(super) fn add_quantiles(classes: &mut [ClassUtilization], network: &Network, shares: &[f64]) {
+    let names = network.topology.class_names();
+    let mut by_class: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
+    connected(network, shares).for_each(|(_, class, share)| by_class[usize::from(class.0)].push(share));
+    for (name, mut shares) in names.into_iter().zip(by_class) {
+        let named = classes.iter_mut().filter(|class| class.class == *name);
+        named.for_each(|class| class.quantiles = Quantiles::of(&mut shares));
+    }
+}
+
+/// Returns the channels with the highest utilization, in descending order.
+pub(super) fn hottest(network: &Network, shares: &[f64], count: usize) -> Vec<ChannelUtilization> {
+    let order = |a: &(ChannelId, ChannelClass, f64), b: &(ChannelId, ChannelClass, f64)| {
+        b.2.total_cmp(&a.2).then(a.0.cmp(&b.0))
+    };
+    let mut channels = Vec::with_capacity(2 * count);
+    for channel in connected(network, shares) {
+        channels.push(channel);
+        if channels.len() == 2 * count {
+            channels.select_nth_unstable_by(count, order);
+            channels.truncate(count);
+        }
+    }
+    channels.sort_by(order);
+    channels.truncate(count);
     let names = network.topology.class_names();
     let describe = |(id, class, share): (ChannelId, ChannelClass, f64)| ChannelUtilization {
         id: id.0,

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::quantiles::Quantiles;
 use super::ranks::{BenchmarkResult, ProgramResult, TableResult};
 use super::time::Explained;
 
@@ -37,8 +38,11 @@ pub struct ClosedResult {
     pub throughput: Option<f64>,
     /// For each task, the time until its node had computed and had received everything: the sum over phases, in
     /// nanoseconds. For ranks: the time at which the last operation of each rank ended. The ranks of a message-driven
-    /// application are the nodes with tasks. Null for tasks and ranks that had not ended.
+    /// application are the nodes with tasks. Null for tasks and ranks that had not ended. Empty if they are summarized.
     pub per_rank: Vec<Option<f64>>,
+    /// Distribution of the times of `per_rank` over the tasks and ranks that had ended. Omitted if `per_rank` has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_rank_ns: Option<Quantiles>,
     /// Results of phases, in order. Empty for ranks and for message-driven applications.
     pub phases: Vec<PhaseResult>,
     /// Results of applications.
@@ -59,6 +63,20 @@ pub struct ClosedResult {
     /// Explanation of the time of ranks. Requires `measure.timeline`, and that all ranks have ended.
     #[serde(flatten)]
     pub explained: Option<Explained>,
+}
+
+impl ClosedResult {
+    /// Replaces the times of single ranks by their distribution, if there are more than `most`. Returns the number of
+    /// ranks if it does.
+    pub(super) fn summarize(&mut self, most: usize) -> Option<usize> {
+        let ranks = self.per_rank.len();
+        if ranks <= most {
+            return None;
+        }
+        let mut ended: Vec<f64> = std::mem::take(&mut self.per_rank).into_iter().flatten().collect();
+        self.per_rank_ns = Quantiles::of(&mut ended);
+        Some(ranks)
+    }
 }
 
 /// Results of one step of an application.

@@ -14,6 +14,7 @@ mod messages;
 mod open;
 mod point;
 mod processes;
+mod quantiles;
 mod ranks;
 mod reuse;
 mod series;
@@ -26,8 +27,9 @@ pub use collective::CollectiveResult;
 pub use latencies::Latencies;
 pub use messages::{Distribution, MessageFigures, MessageResult, MessageSize};
 pub use open::OpenResult;
-pub use point::{JobResult, KindResult, PointResult};
+pub use point::{JobResult, KindResult, Listed, PointResult};
 pub use processes::ProcessesResult;
+pub use quantiles::Quantiles;
 pub use ranks::{
     BenchmarkResult, GroupsResult, MeasureResult, MeasuredTimes, PairResult, ProgramResult, RelaysResult, RowResult,
     TableResult,

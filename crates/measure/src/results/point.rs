@@ -82,6 +82,24 @@ pub struct PointResult {
     pub jobs: Vec<JobResult>,
 }
 
+/// Largest numbers of channels and ranks of which results have a value for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Number of channels. A table of as many has some 16 MB.
+    pub channels: u64,
+    /// Number of ranks.
+    pub ranks: usize,
+}
+
+impl Default for Listed {
+    fn default() -> Self {
+        Self { channels: 1 << 20, ranks: 1 << 16 }
+    }
+}
+
+/// Beginning of the advice on how to get what a summary leaves out.
+const KEEPS: &str = "`measure.full = true` keeps";
+
 /// Quantities of a point that depend on the kind of its workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -113,7 +131,7 @@ impl PointResult {
     pub fn of_channels(network: &Network, shares: Vec<f64>) -> Self {
         Self {
             class_utilization: channels::by_class(network, &shares),
-            hottest_channels: channels::hottest(network, &shares),
+            hottest_channels: channels::hottest(network, &shares, channels::HOTTEST),
             channel_utilization: shares,
             ..Self::default()
         }
@@ -133,6 +151,24 @@ impl PointResult {
             KindResult::Open(_) => None,
             KindResult::Closed(closed) => Some(closed),
         }
+    }
+
+    /// Replaces the utilization of single channels and the times of single ranks by their distributions, if there are
+    /// more than `most`.
+    pub fn summarize(&mut self, network: &Network, most: Listed) {
+        let channels: u64 = self.class_utilization.iter().map(|class| u64::from(class.channels)).sum();
+        if channels > most.channels && !self.channel_utilization.is_empty() {
+            let shares = std::mem::take(&mut self.channel_utilization);
+            channels::add_quantiles(&mut self.class_utilization, network, &shares);
+            self.hottest_channels = channels::hottest(network, &shares, channels::HOTTEST_OF_SUMMARY);
+            self.notes.push(format!("Loads of {channels} channels are summarized: {KEEPS} each of them."));
+        }
+        if let KindResult::Closed(closed) = &mut self.kind
+            && let Some(ranks) = closed.summarize(most.ranks)
+        {
+            self.notes.push(format!("Times of {ranks} ranks are summarized: {KEEPS} each of them."));
+        }
+        self.jobs.iter_mut().for_each(|job| job.point.summarize(network, most));
     }
 
     /// Discards the utilization of single channels, for networks without channels other than those of nodes.

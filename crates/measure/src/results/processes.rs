@@ -18,4 +18,6 @@ pub struct ProcessesResult {
     pub window_exchange_ns: f64,
     /// Wall-clock time of waiting for other processes after a window, in nanoseconds.
     pub window_wait_ns: f64,
+    /// Bytes that a process sends to other processes after a window.
+    pub window_bytes: f64,
 }

@@ -106,6 +106,7 @@ impl Courier {
         }
         let ended = self.exchange.seconds();
         self.times.windows += 1;
+        self.times.bytes += self.peers.iter().map(|peer| peer.outgoing.len() as u64).sum::<u64>();
         self.times.work += worked - self.since;
         self.times.pack += packed - worked + (ended - swapped);
         self.times.wait += waited;

@@ -81,6 +81,7 @@ impl ShortestPathSpec {
             classes: self.classes(diameter)?,
             adaptive: self.ties == TieRule::LeastLoaded,
             minimal: true,
+            classes_fall: self.vc_rule == VcRule::Hops,
             max_routers: diameter + 1,
         })
     }

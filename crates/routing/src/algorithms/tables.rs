@@ -44,8 +44,10 @@ pub(super) struct RouteTable {
     destinations: Vec<Destination>,
     /// Routers that have nodes, by column.
     targets: Vec<RouterId>,
-    /// By router and column: an index into `routes`.
+    /// By column and router: an index into `routes`. Builders and checks go column by column.
     table: Vec<u32>,
+    /// Number of routers.
+    routers: usize,
     /// Distinct routes.
     routes: Vec<Route>,
     lists: Vec<PortId>,
@@ -65,13 +67,13 @@ impl RouteTable {
     /// Returns the next hop to another router, the one of a column.
     #[inline]
     pub fn toward(&self, at: RouterId, column: u32) -> Route {
-        let index = self.table[at.index() * self.targets.len() + column as usize];
+        let index = self.table[column as usize * self.routers + at.index()];
         self.routes[index as usize]
     }
 
     /// Returns whether the table has a route from a router to that of a column.
     pub fn leads(&self, at: RouterId, column: u32) -> bool {
-        self.table[at.index() * self.targets.len() + column as usize] != u32::MAX
+        self.table[column as usize * self.routers + at.index()] != u32::MAX
     }
 
     /// Returns the router, column and port of a node.
@@ -110,6 +112,7 @@ pub(super) struct TableRouting {
     pub classes: u8,
     pub adaptive: bool,
     pub minimal: bool,
+    pub classes_fall: bool,
     pub max_routers: u32,
 }
 
@@ -145,6 +148,10 @@ impl Routing for TableRouting {
 
     fn minimal(&self) -> bool {
         self.minimal
+    }
+
+    fn classes_fall(&self) -> bool {
+        self.classes_fall
     }
 
     fn max_routers(&self) -> u32 {
@@ -199,7 +206,8 @@ impl TableBuilder {
             has_nodes[target.index()] = true;
         }
         let table = vec![u32::MAX; routers * targets.len()];
-        let made = RouteTable { destinations: Vec::new(), targets, table, routes: Vec::new(), lists: Vec::new() };
+        let (routes, lists) = (Vec::new(), Vec::new());
+        let made = RouteTable { destinations: Vec::new(), targets, table, routers, routes, lists };
         Ok(Self { made, choice, has_nodes, known: BTreeMap::new(), single: Vec::new() })
     }
 
@@ -215,7 +223,7 @@ impl TableBuilder {
 
     /// Sets the route of a router to a column's router. `ports` is non-empty and in ascending order.
     pub fn set(&mut self, router: RouterId, column: usize, ports: &[PortId], class: VcClass) {
-        self.made.table[router.index() * self.made.targets.len() + column] = self.route_index(ports, class);
+        self.made.table[column * self.made.routers + router.index()] = self.route_index(ports, class);
     }
 
     /// Returns the table, or an error if the lists of ports are too long.

@@ -56,6 +56,7 @@ impl UpDownSpec {
             classes: 1,
             adaptive: self.ties == TieRule::LeastLoaded,
             minimal: false,
+            classes_fall: false,
             max_routers: longest + 1,
         })
     }

@@ -4,7 +4,7 @@ use topology::{Endpoint, Topology};
 use units::{NodeId, PortId, RouterId, VcClass};
 
 use super::graph::DependencyGraph;
-use crate::walk::{Aim, RoutingContractError, Sources, Walk};
+use crate::walk::{Aim, Move, RoutingContractError, Sources, Walk};
 use crate::{Choice, Hop, Representative, Route, Routing};
 
 /// Smallest number of destinations of a thread, so that building its arrays pays.
@@ -31,8 +31,28 @@ pub(super) fn add_destinations(
     nodes: &[NodeId],
 ) -> Result<(), RoutingContractError> {
     visit_destinations(graph, (topology, routing), (nodes, u32::MAX), |walk, masks| {
-        graph.wanted(walk, masks);
-        graph.add(walk, masks);
+        if graph.vertices > 0 {
+            graph.wanted(walk, masks);
+            graph.add(walk, masks);
+        }
+        Ok(())
+    })
+}
+
+/// Checks that packets for some destinations take a lower class at each hop between routers than at the one before.
+pub(super) fn check_classes(
+    graph: &DependencyGraph<'_>,
+    (topology, routing): (&dyn Topology, &dyn Routing),
+    nodes: &[NodeId],
+) -> Result<(), RoutingContractError> {
+    visit_destinations(graph, (topology, routing), (nodes, u32::MAX), |walk, _| {
+        for step in DependencyGraph::held(walk) {
+            let next = walk.moves(step.to as usize).iter().filter(|next| next.to != Move::DELIVERED);
+            if let Some(next) = next.into_iter().find(|next| next.vc_class >= step.vc_class) {
+                let (dst, router) = (walk.destination(), walk.stops[step.to as usize].router);
+                return Err(RoutingContractError::NotFalling { dst, router, vc_class: next.vc_class });
+            }
+        }
         Ok(())
     })
 }
@@ -45,7 +65,7 @@ pub(super) fn check_destinations(
 ) -> Result<(), RoutingContractError> {
     visit_destinations(graph, (topology, routing), (nodes, sources), |walk, masks| {
         graph.wanted(walk, masks);
-        for step in DependencyGraph::held(walk) {
+        for step in DependencyGraph::held(walk).filter(|_| graph.vertices > 0) {
             let known = graph.rows.row(graph.vertex(step.channel, step.vc_class));
             let mask = &masks[step.to as usize * graph.words..][..graph.words];
             let left_out =
@@ -87,7 +107,7 @@ fn visit_destinations(
             }
         }
         walk.explore()?;
-        if graph.vertices > 0 { visit(walk, masks) } else { Ok(()) }
+        visit(walk, masks)
     };
     let start = || (Walk::new(graph.wiring, routing), Vec::new());
     workers::try_each(nodes, LEAST, start, follow)

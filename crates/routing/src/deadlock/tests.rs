@@ -292,6 +292,29 @@ impl Routing for OneClass {
 }
 
 #[test]
+fn falling_classes_are_checked_and_exclude_cycles() {
+    // Would catch a routing that states falling classes and has a cycle, and a check that trusts the statement.
+    let mut stating = 0;
+    for shorthand in ["torus:5x4", "slim-fly:q=5", "dragonfly:h=2", "jellyfish:routers=20,degree=4,nodes_per_router=2"]
+    {
+        let topology = network(shorthand);
+        for routing in RoutingSpec::all().iter().filter_map(|spec| spec.build(&*topology).ok()) {
+            if routing.classes_fall() {
+                stating += 1;
+                assert_eq!(dependency_cycle(&*topology, &*routing), Ok(None), "{shorthand}, {routing:?}");
+                assert_eq!(find_dependency_cycle((&*topology, &*routing), None, (0, NEVER)), Ok(None));
+            }
+        }
+        let (wiring, spec) = (Wiring::new(&*topology), RoutingSpec::ShortestPath(Default::default()));
+        let one_class = OneClass(spec.build(&*topology).expect("a routing"), true);
+        let nodes = destinations(&*topology, &one_class);
+        let fault = check_classes(&DependencyGraph::new(&wiring, 0), (&*topology, &one_class), &nodes);
+        assert!(matches!(fault, Err(RoutingContractError::NotFalling { .. })), "{fault:?}");
+    }
+    assert!(stating >= 4, "{stating}");
+}
+
+#[test]
 fn trees_are_added_to_either_graph() {
     // Would catch a proof by representatives that leaves the trees out, in networks beyond the limit.
     use crate::trees::{MinimalDepthSpec, OrderKind, TreeClasses, TreeSpec, TreesSpec};

@@ -58,6 +58,7 @@ mod router_classes;
 mod seeds;
 mod series;
 mod shares;
+mod summaries;
 mod table;
 mod theory;
 mod third_model;

@@ -1,7 +1,9 @@
 //! Runs in several processes give the bytes of a run in one.
 
+use std::path::Path;
+
 use fabric::Grain;
-use sim::{PointResult, RunError, RunOptions, System, run};
+use sim::{Experiment, PointResult, RunError, RunOptions, System, run, run_point};
 use testkit::processes::in_processes;
 
 use crate::common::{as_text, build, run_divided};
@@ -127,6 +129,7 @@ pub fn run_in_processes(system: &System, processes: usize, (threads, grain): (us
     let mut first = found.into_iter().next().unwrap();
     let times = first.processes.take().unwrap();
     assert!(times.processes as usize == processes && times.windows > 0, "{times:?}");
+    assert!(times.window_bytes > 0.0, "{times:?}");
     first.wall_s = 0.0;
     for job in &mut first.jobs {
         assert!(job.point.processes.is_none());
@@ -190,5 +193,31 @@ fn errors_of_ranks_and_models_end_every_process() {
     let found = in_processes(2, |exchange| run(&system, &RunOptions { threads: 1, exchange, ..RunOptions::default() }));
     for error in found.into_iter().map(Result::unwrap_err) {
         assert!(matches!(&error, RunError::System(error) if error.key == "simulation.model"), "{error}");
+    }
+}
+
+#[test]
+fn processes_that_read_another_file_are_named() {
+    // Would catch data files that differ between nodes, which give a mixture of two runs, and a file that is taken for
+    // another one.
+    let text = text_of(CASES[0].1);
+    let experiment = Experiment::load(&text, "test.toml", Path::new("."), &[]).unwrap();
+    let point = &experiment.points()[0];
+    let hashes = |own: [&str; 2]| ["graph.csv", "ranks.trace"].map(String::from).into_iter().zip(own.map(String::from));
+    for (other, said) in [
+        (["aa", "bb"], None),
+        (["aa", "cc"], Some("process 1: it reads another content of ranks.trace than process 0")),
+        (["cc", "bb"], Some("process 1: it reads another content of graph.csv than process 0")),
+    ] {
+        let found = in_processes(3, |exchange| {
+            let own = if exchange.rank() == 1 { other } else { ["aa", "bb"] };
+            let inputs = hashes(own).collect();
+            run_point(&experiment, point, &RunOptions { threads: 1, exchange, inputs, ..RunOptions::default() })
+        });
+        for ended in found {
+            let error = ended.err().map(|error| error.to_string());
+            assert_eq!(error.is_some(), said.is_some(), "{error:?}");
+            assert!(error.unwrap_or_default().starts_with(said.unwrap_or_default()), "{other:?}");
+        }
     }
 }

@@ -20,7 +20,7 @@ use crate::workloads::RunTotals;
 use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
 use ::network::{Feature, Machine, MachineJob, MachineRun, Part, ReuseCounts, Sample, WindowTimes};
 use control::{Control, Runner, report_done};
-use measure::{PointResult, ProcessesResult};
+use measure::{Listed, PointResult, ProcessesResult};
 use outcome::{RunError, RunOptions};
 
 pub use search::saturation;
@@ -94,6 +94,9 @@ fn simulate_once(system: &System, options: &RunOptions) -> Result<PointResult, R
     if !network.has(Feature::Routes) {
         point.forget_channels();
     }
+    if !system.spec.measure.full {
+        point.summarize(network, Listed::default());
+    }
     point.reuse = reused.map(|counts| reuse::result(&counts, None));
     point.model = network.has(Feature::Flows).then(|| system.model.name());
     point.processes = processes(&*options.exchange, &windows);
@@ -103,11 +106,12 @@ fn simulate_once(system: &System, options: &RunOptions) -> Result<PointResult, R
 
 /// Returns the mean times of a window over all processes. None for a run in one process.
 fn processes(exchange: &dyn Exchange, own: &WindowTimes) -> Option<ProcessesResult> {
-    let WindowTimes { windows, work, pack, exchange: exchanging, wait } = *own;
-    let mut sums = [work, pack, exchanging, wait].map(|seconds| (seconds * 1e9) as u64);
+    let WindowTimes { windows, work, pack, exchange: exchanging, wait, bytes } = *own;
+    let [work, pack, exchanging, wait] = [work, pack, exchanging, wait].map(|seconds| (seconds * 1e9) as u64);
+    let mut sums = [work, pack, exchanging, wait, bytes];
     exchange.sum(&mut sums);
     let count = (windows.max(1) * exchange.size() as u64) as f64;
-    let [work, pack, exchanging, wait] = sums.map(|ns| ns as f64 / count);
+    let [work, pack, exchanging, wait, bytes] = sums.map(|sum| sum as f64 / count);
     (!exchange.is_alone()).then(|| ProcessesResult {
         processes: exchange.size() as u32,
         windows,
@@ -115,6 +119,7 @@ fn processes(exchange: &dyn Exchange, own: &WindowTimes) -> Option<ProcessesResu
         window_pack_ns: pack,
         window_exchange_ns: exchanging,
         window_wait_ns: wait,
+        window_bytes: bytes,
     })
 }
 

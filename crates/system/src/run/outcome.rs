@@ -74,10 +74,13 @@ pub struct RunOptions {
     pub progress: Progress,
     /// Exchange between the processes of the run.
     pub exchange: Arc<dyn Exchange>,
+    /// Paths of the files that the experiment names, and hashes of their contents, which all processes have to agree on.
+    pub inputs: Vec<(String, String)>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { threads: 0, grain: Grain::default(), progress: Progress::default(), exchange: Arc::new(Alone) }
+        let (grain, progress) = (Grain::default(), Progress::default());
+        Self { threads: 0, grain, progress, exchange: Arc::new(Alone), inputs: Vec::new() }
     }
 }

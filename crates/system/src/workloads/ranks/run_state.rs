@@ -468,6 +468,7 @@ impl WorkloadRun for RanksRun {
             bandwidth_bytes_per_s: counted.bandwidth(ns(time), last.is_some()),
             throughput: None,
             per_rank: ended.ranks.iter().map(|end| end.map(|end| ns(end.saturating_sub(start)))).collect(),
+            per_rank_ns: None,
             phases: Vec::new(),
             application: ranks.measured.steps().map(Steps::application),
             steps: ranks.measured.steps().map(of_steps),
