@@ -38,7 +38,7 @@ from peer import execute
 WINDOW_NS = 100
 #: Packet size in bytes, and bandwidth of the links in bytes a nanosecond.
 PACKET, BANDWIDTH = 4096, 50.0
-#: Dragonflies that give the constants, and those that are predicted: name, shape, load, simulated time.
+#: Dragonflies that give the constants, and dragonflies whose times are predicted: name, shape, load, simulated time.
 REFERENCES = (("reference", "h=3", 0.1, "400 us"), ("reference", "h=3", 0.5, "200 us"))
 CASES = (
     ("1,056 nodes", "h=4", 0.1, "800 us"),

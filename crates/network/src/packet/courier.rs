@@ -96,6 +96,7 @@ impl Courier {
                 }
             }
         }
+        self.times.bytes += self.peers.iter().map(|peer| peer.outgoing.len() as u64).sum::<u64>();
         let packed = self.exchange.seconds();
         let waited = self.exchange.swap(&mut self.peers);
         let swapped = self.exchange.seconds();
@@ -106,7 +107,6 @@ impl Courier {
         }
         let ended = self.exchange.seconds();
         self.times.windows += 1;
-        self.times.bytes += self.peers.iter().map(|peer| peer.outgoing.len() as u64).sum::<u64>();
         self.times.work += worked - self.since;
         self.times.pack += packed - worked + (ended - swapped);
         self.times.wait += waited;
