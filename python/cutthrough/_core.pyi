@@ -152,11 +152,17 @@ class Experiment:
         Raises ExperimentError.
         """
     def run(
-        self, point: int, threads: int, progress: Progress, processes: Processes | None = None
+        self,
+        point: int,
+        threads: int,
+        progress: Progress,
+        processes: Processes | None = None,
+        checkpoints: tuple[str, str] | None = None,
     ) -> tuple[str, bytes]:
         """JSON: what a point measures; and how much the channels of `Topology.channel_table` were used.
 
-        All of the `processes` call this with one point and run it together. Process 0 gets the results.
+        All of the `processes` call this with one point and run it together. Process 0 gets the results. `checkpoints`
+        are a folder, and a text that is equal for runs with equal results only.
 
         That is the share of time in which each sends, as 64-bit floats. 0 threads stand for one that simulates, while
         proofs take all processors. Raises ExperimentError, RunError, Cancelled; leaves the interpreter free.

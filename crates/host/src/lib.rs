@@ -22,6 +22,7 @@ mod noise;
 mod order;
 mod probes;
 mod processor;
+mod programs;
 mod progressions;
 mod queues;
 mod rails;

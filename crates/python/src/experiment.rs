@@ -7,7 +7,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
-use sim::{Point, RunOptions};
+use sim::{CheckpointPlace, Point, RunOptions};
 
 use crate::errors::{unfinished, wrong, wrong_topology};
 use crate::mapping::numbers;
@@ -257,8 +257,9 @@ impl Experiment {
     /// JSON: the results of a point; and the fraction of time in which each channel of `Topology.channel_table` sends,
     /// as 64-bit floats. Releases the interpreter. `threads` threads build and prove the network and simulate it; 0
     /// stands for one thread that simulates, and for the number of processors that prove. `processes` run the point
-    /// together: each of them calls this, and process 0 gets the results.
-    #[pyo3(signature = (point, threads, progress, processes = None))]
+    /// together: each of them calls this, and process 0 gets the results. `checkpoints` are a folder, and a text that
+    /// is equal for runs with equal results only.
+    #[pyo3(signature = (point, threads, progress, processes = None, checkpoints = None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -266,9 +267,15 @@ impl Experiment {
         threads: usize,
         progress: &Progress,
         processes: Option<&Processes>,
+        checkpoints: Option<(PathBuf, String)>,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let mut options =
-            RunOptions { threads: threads.max(1), progress: progress.inner.clone(), ..RunOptions::default() };
+        let place = |(folder, identity)| CheckpointPlace { folder, identity, most: None };
+        let mut options = RunOptions {
+            threads: threads.max(1),
+            progress: progress.inner.clone(),
+            checkpoints: checkpoints.map(place),
+            ..RunOptions::default()
+        };
         if let Some(processes) = processes {
             options.exchange = processes.exchange();
         }
