@@ -34,6 +34,7 @@ MOST_WORDS = 12
 QUANTITIES = {
     "a bandwidth": "Bandwidth",
     "a time": "Time",
+    "a duration": "Duration",
     "a size": "Size",
     "a depth": "Depth",
     "a length": "Length",

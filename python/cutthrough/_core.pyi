@@ -159,11 +159,13 @@ class Experiment:
         progress: Progress,
         processes: Processes | None = None,
         inputs: Sequence[tuple[str, str]] = (),
+        checkpoints: tuple[str, str] | None = None,
     ) -> tuple[str, bytes]:
         """JSON: what a point measures; and how much the channels of `Topology.channel_table` were used.
 
         All of the `processes` call this with one point and run it together. Process 0 gets the results. `inputs` are
         the paths and the hashes of the files that the point reads, which have to be equal in all processes.
+        `checkpoints` are a folder, and a text that is equal for runs with equal results only.
 
         That is the share of time in which each sends, as 64-bit floats. 0 threads stand for one that simulates, while
         proofs take all processors. Raises ExperimentError, RunError, Cancelled; leaves the interpreter free.

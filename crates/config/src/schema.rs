@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use schemars::{JsonSchema, SchemaGenerator, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use units::{Bandwidth, Bytes, Capacity, Length, Power, QuantityError, Time};
+use units::{Bandwidth, Bytes, Capacity, Duration, Length, Power, QuantityError, Time};
 
 use super::rule::Rule;
 
@@ -271,6 +271,10 @@ fn quantities() -> &'static [Quantity] {
     static ALL: LazyLock<Vec<Quantity>> = LazyLock::new(|| {
         vec![
             quantity::<Time>(|text| Time::from_str(text).map(|time| time.0), |time| Time(time).to_string()),
+            quantity::<Duration>(
+                |text| Duration::from_str(text).map(|duration| duration.0),
+                |duration| Duration(duration).to_string(),
+            ),
             quantity::<Length>(
                 |text| Length::from_str(text).map(|length| length.0),
                 |length| Length(length).to_string(),

@@ -12,6 +12,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use units::{Record, State};
+
 /// Event: its time, its order within the instant, and its content.
 type Entry<T> = (u64, u64, T);
 
@@ -315,6 +317,30 @@ impl<T: Copy + Ord> Calendar<T> {
     }
 }
 
+impl<T: Copy + Ord + Record> State for Calendar<T> {
+    fn save(&self, to: &mut Vec<u8>) {
+        self.bits.put(to);
+        let ahead = self.days.iter().filter(|&&place| place != NONE);
+        let ahead = ahead.flat_map(|&place| {
+            let nodes =
+                std::iter::successors(self.nodes.get(place as usize), |node| self.nodes.get(node.behind as usize));
+            nodes.map(|node| node.entry)
+        });
+        let others = self.late.iter().chain(&self.far).map(|&Reverse(entry)| entry);
+        self.sorted.iter().copied().chain(others).chain(ahead).collect::<Vec<Entry<T>>>().put(to);
+    }
+
+    /// The length of a day and its review have no influence on the order of events.
+    fn load(&mut self, from: &mut &[u8]) -> Option<()> {
+        *self = Self { bits: u32::take(from).filter(|&bits| bits < 64)?, ..Self::new(1) };
+        let mut entries = Vec::<Entry<T>>::take(from)?;
+        entries.sort_unstable();
+        self.today = entries.first().map_or(0, |first| first.0 >> self.bits);
+        entries.into_iter().for_each(|(at, order, item)| self.push(at, order, item));
+        Some(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -328,13 +354,19 @@ mod tests {
             steps in prop::collection::vec((0_u64..5, prop_oneof![0_u64..40, 0_u64..3_000_000, Just(1 << 40)], 0_u64..4), 0..400),
         ) {
             // Would catch a lost or repeated event, an order by anything but time and order within the instant, a day
-            // that comes too early, and an event added to today that is passed over.
+            // that comes too early, an event added to today that is passed over, and an event that is not saved.
             let (mut calendar, mut naive) = (Calendar::new(distance), std::collections::BTreeSet::new());
             let mut now = 0;
             for (number, (takes, after, order)) in (0_u32..).zip(steps) {
                 calendar.push(now + after, order, number);
                 naive.insert((now + after, order, number));
                 prop_assert_eq!(calendar.len(), naive.len());
+                if number % 16 == 0 {
+                    let (mut saved, mut loaded) = (Vec::new(), Calendar::new(1));
+                    calendar.save(&mut saved);
+                    prop_assert_eq!(loaded.load(&mut &saved[..]), Some(()));
+                    calendar = loaded;
+                }
                 prop_assert_eq!(calendar.first(), naive.first().map(|first| first.0));
                 for _ in 0..takes {
                     let last = now + 1_000_000;

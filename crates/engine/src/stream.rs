@@ -5,7 +5,7 @@
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
-use units::Draw;
+use units::{Draw, Record};
 
 /// Component that owns a stream. Its number is part of the stream's seed and never changes meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,16 @@ impl Stream {
         let high = mix(number);
         let low = mix(kind);
         Self(Pcg64Mcg::new(u128::from(high) << 64 | u128::from(low)))
+    }
+}
+
+impl Record for Stream {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.0.state().put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        u128::take(from).map(|state| Self(Pcg64Mcg::new(state)))
     }
 }
 

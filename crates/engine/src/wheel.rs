@@ -21,6 +21,8 @@ use std::collections::BinaryHeap;
 
 use crate::prefetch::read_through;
 
+mod state;
+
 /// Event: a target and an argument. Its time is that of the instant that hands it out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
@@ -194,8 +196,13 @@ impl<const KINDS: usize> Wheel<KINDS> {
     /// Creates a wheel for events that are mostly at most `horizon` ticks ahead.
     pub fn new(horizon: u64) -> Self {
         let reach = horizon.saturating_add(2).min(MAX_SLOTS);
-        let slots =
-            (reach * NEAR_COARSE_SLOTS).div_ceil(NEAR_COARSE_SLOTS - 1).next_power_of_two().clamp(1024, MAX_SLOTS);
+        Self::sized(
+            (reach * NEAR_COARSE_SLOTS).div_ceil(NEAR_COARSE_SLOTS - 1).next_power_of_two().clamp(1024, MAX_SLOTS),
+        )
+    }
+
+    /// Creates a wheel whose near wheel has `slots` slots, a power of two.
+    fn sized(slots: u64) -> Self {
         Self {
             slots: Box::new([Slots([Slot::default(); KINDS]); MAX_SLOTS as usize]),
             chunks: Chunks { events: Vec::new(), next: Vec::new(), free: NONE },
@@ -382,10 +389,7 @@ impl<const KINDS: usize> Wheel<KINDS> {
 
     /// Iterates over all pending events with their kinds, in no order. For checks.
     pub fn events(&self) -> impl Iterator<Item = (usize, Event)> + '_ {
-        let near = self.slots.iter().flat_map(|slots| slots.0.iter().enumerate());
-        let near = near.flat_map(|(kind, &slot)| self.chunks.events(slot).map(move |event| (kind, event)));
-        let later = self.coarse.iter().flatten().chain(self.far.iter().map(|Reverse(event)| event)).chain(&self.list);
-        near.chain(later.map(|&(_, kind, target, arg)| (kind as usize, Event { target, arg })))
+        self.timed_events().map(|(_, kind, target, arg)| (kind as usize, Event { target, arg }))
     }
 
     /// Returns the number of pending events.

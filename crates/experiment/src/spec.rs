@@ -13,7 +13,7 @@ use routing::RoutingSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use topology::NetworkSpec;
-use units::{Bandwidth, Capacity, Time};
+use units::{Bandwidth, Capacity, Duration, Time};
 
 use crate::design::{CostSpec, LayoutSpec};
 use crate::in_switch::InSwitchSpec;
@@ -404,6 +404,15 @@ pub struct MeasureSpec {
     /// channels are summarized by class, and more than 65,536 ranks by the distribution of their times.
     #[serde(skip_serializing_if = "is_false")]
     pub full: bool,
+    /// Wall-clock time between two checkpoints of a run, from which the run goes on after it has been ended. Requires a
+    /// folder of results. Default: no checkpoints.
+    #[schemars(extend("x-rules" = [
+        "excludes measure.search: a search is made of several runs",
+        "excludes measure.compare_alone = true: jobs alone are further runs",
+        "excludes simulation.reuse = true: records of episodes are not kept"
+    ]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<Duration>,
     /// Whether a run starts without the proof that its packets cannot deadlock. If they deadlock, the run ends with an
     /// error that names the packets and the buffers that wait for one another.
     #[serde(skip_serializing_if = "is_false")]
@@ -425,6 +434,7 @@ impl Default for MeasureSpec {
             series: None,
             timeline: false,
             full: false,
+            checkpoint: None,
             unproven: false,
         }
     }

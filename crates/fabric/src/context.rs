@@ -17,6 +17,7 @@ pub struct WorkerContext {
     /// Mail to each partition, exchanged at the end of the window.
     pub outbox: Vec<Mail>,
 }
+units::state!(WorkerContext { counters; rebuilt outbox });
 
 impl WorkerContext {
     /// Creates the context for a division into `parts` partitions.
@@ -68,6 +69,7 @@ pub struct Mail {
     /// Notices from traffic to traffic, with their arrival times in ticks.
     notices: Vec<(u64, Notice)>,
 }
+units::state!(Mail { packets, inputs, heads, times, marks, members, set_sizes, tags, credits, notices });
 
 impl Mail {
     /// Adds a packet for an input: the time at which its head has left the pipeline there, and the time from there to its

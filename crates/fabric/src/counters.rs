@@ -36,6 +36,10 @@ pub struct Counters {
     transmissions: u64,
     nodes: u32,
 }
+units::state!(Counters {
+    jobs, begin, length, current, in_flight, total_delivered, transmissions;
+    rebuilt units_per_tick, nodes
+});
 
 /// Counts of the packets of one job.
 #[derive(Clone, Debug)]
@@ -62,6 +66,9 @@ pub struct JobCounters {
     /// Arrived parts of measured messages, if messages are measured.
     messages: Option<Box<Messages>>,
 }
+units::record!(JobCounters {
+    batch, batches, measured, latency, hops, measured_in_flight, by_source, arrivals, messages;
+});
 
 /// Counts of an interval. A packet counts as delivered when its head leaves the last router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,6 +91,7 @@ pub struct Batch {
     /// Packets that routers have sent, delivered or not. A packet counts once for each router that it leaves.
     pub transmissions: u64,
 }
+units::record!(Batch { entered, copies, ended, packets, bytes, latency, hops, transmissions });
 
 impl Batch {
     /// Number of the parts of a batch.

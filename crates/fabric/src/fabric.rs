@@ -131,6 +131,7 @@ pub struct QueueDepths {
     /// Bytes that wait for the channel with the most.
     pub largest: u64,
 }
+units::record!(QueueDepths { channels, bytes, largest });
 
 /// Router of this partition.
 #[derive(Clone, Copy, Debug)]
@@ -148,6 +149,7 @@ pub(crate) struct LocalRouter {
     /// Active outputs, which may be able to send in this instant, if a word holds a bit for each port.
     active: u64,
 }
+units::state!(LocalRouter { turn, arrived, active; rebuilt id, base, ports });
 
 /// Constants of a run that follow from the plan, for fast access.
 #[derive(Clone, Copy, Debug)]
@@ -216,6 +218,11 @@ pub struct Fabric {
     pub(crate) reports: Option<Reports>,
     spacing: Spacing,
 }
+units::state!(Fabric {
+    pool, wheel, credits, ahead, streams, work, waiting, tails, uses, multicasts, groups, stations, reports, spacing;
+    each routers, outputs, inputs, reservations;
+    rebuilt plan, routing, params, part, nodes, planes, classes, odd_times, snapshot, context
+});
 
 impl Fabric {
     /// Returns the number of ports of this partition, which is the number of the first injection channel.

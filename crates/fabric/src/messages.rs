@@ -15,6 +15,10 @@ pub enum MessageKey {
     /// All bytes that a node sends to another are one message, until it is taken (`Messages::take`).
     Pair,
 }
+units::record!(match MessageKey {
+    0 => Size { 0: bytes },
+    1 => Pair {},
+});
 
 /// Message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +48,7 @@ struct Partial {
     bytes: u64,
     at: u64,
 }
+units::record!(Partial { source, plane, generated_at, bytes, at });
 
 /// Messages of a job that arrive at the nodes of a partition.
 #[derive(Clone, Debug)]
@@ -53,6 +58,7 @@ pub struct Messages {
     partial: Vec<Vec<Partial>>,
     arrived: Vec<ArrivedMessage>,
 }
+units::record!(Messages { key, partial, arrived });
 
 impl Messages {
     /// Creates an empty record for `nodes` nodes.

@@ -12,6 +12,7 @@ pub(crate) struct Notices {
     places: Vec<Notice>,
     free: Vec<u32>,
 }
+units::state!(Notices { places, free });
 
 impl Notices {
     /// Stores a notice until its time, in ticks.

@@ -167,6 +167,7 @@ pub struct Head {
     /// Earliest time at which the packet is sent, in ticks.
     pub release: u64,
 }
+units::record!(Head { packet, release });
 
 impl Head {
     /// Head of a node that does not send.
@@ -185,6 +186,7 @@ pub struct Pool {
     /// come at once.
     free: Vec<PacketSlot>,
 }
+units::state!(Pool { packets, free });
 
 impl Pool {
     /// Creates an empty pool.
@@ -249,6 +251,7 @@ pub struct Queue {
     head: PacketSlot,
     tail: PacketSlot,
 }
+units::record!(Queue { head, tail });
 
 impl Default for Queue {
     fn default() -> Self {

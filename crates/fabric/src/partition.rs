@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::{Bits, Event, Instant};
 use topology::ChannelSource;
-use units::NodeId;
+use units::{NodeId, State};
 
 use crate::channel_use::ChannelUse;
 use crate::context::{Mail, WorkerContext};
@@ -43,6 +43,10 @@ pub struct Partition<R, T> {
     actions: Actions,
     notices: Notices,
 }
+units::state!(generic [R: State, T: State] Partition<R, T> {
+    fabric, routers, traffic, heads, actions, notices;
+    rebuilt instant, arrivals, copies, combined, traffic_events
+});
 
 impl<R: Routers, T: Traffic> Partition<R, T> {
     /// Creates a partition at time 0, with its sources about to start.

@@ -57,6 +57,11 @@ pub enum Grain {
     /// This number of partitions, limited by the number of routers.
     Exactly(u64),
 }
+units::record!(match Grain {
+    0 => Fine {},
+    1 => Coarse {},
+    2 => Exactly { 0: parts },
+});
 
 /// Bytes of a partition that fits into a near cache, including the packets that its links and pipelines hold when half
 /// busy. The near caches of today's cores have 1 to 2 MiB, which also hold the mail between partitions.

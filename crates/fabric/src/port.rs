@@ -52,6 +52,7 @@ pub(crate) struct OutputPort {
     /// Flags: `LINK_EVENT_PENDING`, `WAITING_FOR_CREDIT`, `INJECTION` and `INTERNAL`.
     pub flags: u8,
 }
+units::state!(OutputPort { free_at, queued, sent, credits, flags; rebuilt far_end, owner, port, class });
 
 impl OutputPort {
     /// A pending event marks this port when the link becomes free.
@@ -80,6 +81,7 @@ pub(crate) struct InputPort {
     /// Virtual channel of `arrived`.
     pub arrived_vc: u8,
 }
+units::state!(InputPort { arrived, arrived_vc; rebuilt router, counters, partition, class });
 
 /// Partition of an unconnected input port.
 pub(crate) const NO_PARTITION: u16 = u16::MAX;

@@ -14,6 +14,11 @@ pub enum Target {
     /// Members of a group, by a tree. `Traffic::tree_packet` of the sending node gives the operation.
     Tree,
 }
+units::record!(match Target {
+    0 => Node { 0: node },
+    1 => Members {},
+    2 => Tree {},
+});
 
 impl Target {
     /// Returns the destination node of a unicast packet.

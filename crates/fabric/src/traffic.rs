@@ -28,6 +28,7 @@ pub struct Demand {
     /// Mark of the packet, reported with its delivery.
     pub mark: u32,
 }
+units::record!(Demand { generated_at, part, release, to, bytes, state, flow_id, mark });
 
 /// Event of which a traffic is notified. Events of one instant are handled in ascending order, which depends only on
 /// nodes, planes, ranks and times: results do not depend on the division of nodes over partitions.
@@ -124,6 +125,7 @@ pub(crate) struct Posted {
     pub at: u64,
     pub notice: Notice,
 }
+units::record!(Posted { partition, at, notice });
 
 /// Alarm that a traffic has set.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +135,7 @@ pub(crate) struct Alarm {
     pub target: u32,
     pub purpose: u32,
 }
+units::record!(Alarm { at, target, purpose });
 
 /// Requests of a traffic to its partition.
 #[derive(Debug, Default)]
@@ -141,6 +144,7 @@ pub struct Actions {
     pub(crate) alarms: Vec<Alarm>,
     pub(crate) notices: Vec<Posted>,
 }
+units::state!(Actions { wakes, alarms, notices });
 
 impl Actions {
     /// Asks for the next packet of a node, by its number in the partition, if the node has none pending.

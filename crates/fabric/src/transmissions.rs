@@ -43,6 +43,7 @@ pub(crate) struct Transmissions {
     /// Number of transmissions, whether logged or not.
     count: usize,
 }
+units::record!(Transmissions { jobs, log, count });
 
 impl Transmissions {
     /// Logs the packets of a job from now on.

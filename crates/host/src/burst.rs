@@ -14,6 +14,7 @@ pub(crate) struct Sources {
     /// Number of ranks.
     pub ranks: u32,
 }
+units::record!(Sources { first, stride, ranks });
 
 impl Sources {
     /// Returns the source of a receive, by its number in the burst.
@@ -51,6 +52,7 @@ pub(crate) struct PostedBurst {
     /// Number below which no receive is outstanding.
     low: u32,
 }
+units::record!(PostedBurst { sources, inverse, count, outstanding, low });
 
 impl PostedBurst {
     /// Creates a burst of `count` receives, all outstanding. `None`: different receives may match one message, or the

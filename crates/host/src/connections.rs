@@ -112,6 +112,7 @@ pub(crate) struct Connections {
     free_at: Vec<u64>,
     misses: u64,
 }
+units::state!(Connections { ready, counts, free_at, misses; each cache; rebuilt params });
 
 impl Connections {
     /// Creates the connections of `ranks` ranks and `sources` interfaces. None is set up yet.

@@ -278,6 +278,13 @@ pub enum GroupWork {
         node: u32,
     },
 }
+units::record!(match GroupWork {
+    0 => Multicast {},
+    1 => Acknowledge {},
+    2 => CombineForAll {},
+    3 => Return {},
+    4 => CombineFor { node: node },
+});
 
 /// Content of a packet for a group of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -297,6 +304,7 @@ pub struct GroupPacket {
     /// One element of its content, if elements are carried. Otherwise 0.
     pub element: u64,
 }
+units::record!(GroupPacket { group, segment, work, owners, value, element });
 
 impl GroupPacket {
     /// Packet of a node that has sent none.
@@ -324,6 +332,7 @@ pub struct GroupArrival {
     /// Rail by which it arrives.
     pub rail: u32,
 }
+units::record!(GroupArrival { group, segment, work, contributions, value, element, bytes, rail });
 
 /// Requests of an executor to the owner of the network. On a network of packets [`PacketContext`] provides the last
 /// three methods.

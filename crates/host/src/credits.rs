@@ -19,6 +19,7 @@ struct PairState {
     /// Last waiting send.
     tail: SendSlot,
 }
+units::record!(PairState { left, head, tail });
 
 /// Send that may wait: its place, and whether it takes a credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,7 @@ pub(crate) struct Claim {
     pub send: SendSlot,
     pub takes: bool,
 }
+units::record!(Claim { send, takes });
 
 /// Credits of an executor's ranks.
 #[derive(Debug)]
@@ -40,6 +42,7 @@ pub(crate) struct Credits {
     /// Pairs of credits that have come back and still pass the interface.
     pub returning: Slab<RankPair>,
 }
+units::state!(Credits { pairs, behind, waited, returning; rebuilt each });
 
 impl Credits {
     /// Creates the credits, with `each` for each pair.

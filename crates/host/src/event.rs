@@ -1,6 +1,7 @@
 //! Events of an executor, and their order, which does not depend on the partition.
 
 use engine::Calendar;
+use units::State;
 
 use crate::slots::{MessageSlot, SendSlot};
 use crate::table::Key;
@@ -72,6 +73,39 @@ pub(crate) enum Event {
     /// A packet of data has left a relay.
     LeftRelay(u32),
 }
+units::record!(match Event {
+    0 => Memory { 0: place },
+    1 => Calculated { 0: place },
+    2 => Received { 0: place },
+    3 => Data { 0: place },
+    4 => NextOfBurst { 0: place },
+    5 => Request { 0: place },
+    6 => Answer { 0: place },
+    7 => Sent { 0: place },
+    8 => Left { 0: place },
+    9 => Polled { 0: place },
+    10 => Probed { 0: place },
+    11 => OnNic { 0: place },
+    12 => Notified { 0: place },
+    13 => Packet { 0: place },
+    14 => Answered { 0: place },
+    15 => Arrived { 0: place },
+    16 => Arrives { 0: place },
+    17 => Passes { 0: place },
+    18 => Completes { 0: place },
+    19 => Credit { 0: place },
+    20 => Finish { 0: place },
+    21 => Fetched { 0: place },
+    22 => CopiedIn { 0: place },
+    23 => Readable { 0: place },
+    24 => CopyOut { 0: place },
+    25 => Copied { 0: place },
+    26 => GroupData { 0: place },
+    27 => GroupPassed { 0: place },
+    28 => GroupEnded { 0: place },
+    29 => Relayed { 0: place },
+    30 => LeftRelay { 0: place },
+});
 
 /// Operation of a rank. A message is identified by its send. Events of equal times are ordered by their operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,6 +150,16 @@ const BEHIND_ARRIVALS: u64 = 1 << 63;
 
 /// Expected distance of events in picoseconds: calculations and overheads are of this order.
 const DISTANCE: u64 = 1 << 20;
+
+impl State for Pending {
+    fn save(&self, to: &mut Vec<u8>) {
+        self.0.save(to);
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Option<()> {
+        self.0.load(from)
+    }
+}
 
 impl Default for Pending {
     fn default() -> Self {

@@ -34,6 +34,7 @@ pub struct Envelope {
     /// Whether the message uses the rendezvous protocol: its data follow an answer.
     pub rendezvous: bool,
 }
+units::record!(Envelope { source, number, turn, to, tag, context, bytes, place, rendezvous });
 
 /// Message on its way.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +64,9 @@ pub(crate) struct Inbound {
     /// Whether the message comes in order without an entry in the order of its pair.
     is_in_no_table: bool,
 }
+units::record!(Inbound {
+    envelope, rank, receive, number, missing, passed, asked, ready_at, is_here, behind, is_first, is_in_no_table;
+});
 
 impl Inbound {
     /// Returns the operation that sends the message.
@@ -86,6 +90,7 @@ pub(crate) struct Arrivals {
     /// By pair of ranks, the last message that has not arrived yet, or waits for an earlier one.
     last: Table<RankPair, MessageSlot>,
 }
+units::state!(Arrivals { messages, announced, last });
 
 impl Arrivals {
     /// Announces a message to a local rank. It is to arrive in the order of its pair.

@@ -23,6 +23,7 @@ mod order;
 mod packet_parts;
 mod probes;
 mod processor;
+mod programs;
 mod progressions;
 mod queues;
 mod rails;

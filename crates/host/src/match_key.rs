@@ -15,6 +15,7 @@ pub(crate) struct MatchKey {
     /// Communicator. It has no wildcard.
     pub context: Context,
 }
+units::record!(MatchKey { source, tag, context });
 
 impl MatchKey {
     /// Returns whether the key has a wildcard.

@@ -5,6 +5,8 @@
 //! that a search from the front would have visited is counted exactly ([`Order`]). Both forms find the same entry and
 //! count alike.
 
+use units::Record;
+
 use crate::burst::PostedBurst;
 use crate::local_ranks::LocalRank;
 use crate::match_key::MatchKey;
@@ -23,6 +25,7 @@ struct ListKey {
     rank: LocalRank,
     key: MatchKey,
 }
+units::record!(ListKey { rank, key });
 
 impl Key for ListKey {
     fn words(self) -> (u64, u64) {
@@ -37,15 +40,17 @@ struct List {
     head: u32,
     tail: u32,
 }
+units::record!(List { head, tail });
 
 const EMPTY: List = List { head: NONE, tail: NONE };
 
 /// Neighbours of an entry in a list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Link {
     before: u32,
     behind: u32,
 }
+units::record!(Link { before, behind });
 
 const NOWHERE: Link = Link { before: NONE, behind: NONE };
 
@@ -60,6 +65,7 @@ struct RankQueue {
     /// Order of the entries, if they are in lists. None of them is then a burst.
     order: Option<Box<Order>>,
 }
+units::record!(RankQueue { list, entries, len, order });
 
 /// Entry of a queue as seen from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +92,9 @@ pub(crate) struct QueueEntry<I, const LISTS: usize> {
     /// Neighbours in each of its lists.
     links: [Link; LISTS],
 }
+units::record!(generic [I: Record, const LISTS: usize] QueueEntry<I, LISTS> {
+    item, number, burst, rank, key, position, link, links
+});
 
 /// Result of a search: an entry, the number in its burst, and the number of entries that the search has visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +117,9 @@ pub(crate) struct MatchQueue<I, const LISTS: usize> {
     /// Number of lists that entries are in at present, at most `LISTS`.
     used: usize,
 }
+units::state!(generic [I: Record, const LISTS: usize] MatchQueue<I, LISTS> {
+    ranks, lists, entries, free, bursts, free_bursts, used
+});
 
 impl<I: Copy, const LISTS: usize> MatchQueue<I, LISTS> {
     /// Creates empty queues of `ranks` ranks, whose entries are in their own lists only.

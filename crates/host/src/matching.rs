@@ -62,6 +62,7 @@ pub(crate) struct Matching {
     /// Number of entries visited by the last search.
     pub looked_at: u32,
 }
+units::state!(Matching { posted, unexpected, wildcards, searches, looked_at });
 
 impl Matching {
     /// Creates empty queues of `ranks` ranks.

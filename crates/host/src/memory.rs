@@ -51,6 +51,7 @@ struct Memory {
     /// End of the first copy.
     next: u64,
 }
+units::record!(Memory { share, at, copies, next });
 
 impl Memory {
     const IDLE: Self = Self { share: 0, at: 0, copies: BinaryHeap::new(), next: u64::MAX };
@@ -81,6 +82,7 @@ pub(crate) struct Memories {
     nodes: Vec<Memory>,
     copied: u64,
 }
+units::state!(Memories { nodes, copied });
 
 impl Memories {
     /// Creates idle memories.

@@ -16,6 +16,7 @@ pub(crate) struct Order {
     /// Number of entries.
     len: u32,
 }
+units::record!(Order { bits, tree, next, len });
 
 impl Order {
     /// Creates an order of `len` entries, at the positions from 0.

@@ -24,6 +24,7 @@ pub(crate) struct Probing {
     /// Next waiting probe of the rank.
     behind: u32,
 }
+units::record!(Probing { op, rank, id, key, found, behind });
 
 impl Probing {
     /// Creates a probe that has found nothing yet.
@@ -43,6 +44,7 @@ pub(crate) struct Probes {
     /// Whether ranks may probe. Probes do not find compact messages.
     pub are_possible: bool,
 }
+units::state!(Probes { all, first, waiting; rebuilt are_possible });
 
 impl Probes {
     /// Creates the state of ranks that may probe if `are_possible`.

@@ -112,6 +112,17 @@ pub(crate) enum ProgressTask {
     /// The interface has room for the rest of a send's data.
     Write(SendSlot),
 }
+units::record!(match ProgressTask {
+    0 => Admit { 0: place },
+    1 => Complete { 0: place },
+    2 => Answer { 0: place },
+    3 => Data { 0: place },
+    4 => Copy { 0: place },
+    5 => Fetched { 0: place },
+    6 => Group { 0: place },
+    7 => Notified { 0: place },
+    8 => Write { 0: place },
+});
 
 /// Busy times of a rank's processor, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,6 +163,7 @@ struct Processor {
     /// Progress tasks that wait until the rank is inside the library.
     pending_progress: VecDeque<ProgressTask>,
 }
+units::record!(Processor { computing, computes_until, library_until, beside_until, busy, postponed, pending_progress });
 
 /// Parameters of an individual processor.
 #[derive(Clone, Copy, Debug)]
@@ -171,6 +183,7 @@ pub(crate) struct Accepted {
     /// Whether the work is done beside the processor.
     pub beside: bool,
 }
+units::record!(Accepted { begin, work, beside });
 
 /// Processors of an executor's ranks, by local rank.
 #[derive(Debug)]
@@ -182,6 +195,7 @@ pub(crate) struct Processors {
     /// Last accepted work.
     accepted: Accepted,
 }
+units::state!(Processors { all, accepted; rebuilt params, own });
 
 impl Processors {
     /// Creates idle processors.

@@ -27,6 +27,7 @@ pub(crate) struct Outgoing {
     /// Destination node.
     pub dst: u32,
 }
+units::record!(Outgoing { flow_id, mark, dst });
 
 /// Entry of a ring.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +47,7 @@ struct Entry {
     /// Whether it is a control message that leaves before data.
     is_control: bool,
 }
+units::record!(Entry { message, behind, left, since, stream, sent, piece, is_control });
 
 /// Bytes of a message that are queued together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +59,7 @@ pub(crate) struct Piece {
     /// Room that they take until they leave.
     pub room: Room,
 }
+units::record!(Piece { begins, ends, room });
 
 /// Room whose size may be limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +71,11 @@ pub(crate) enum Room {
     /// Room of a relay. Whether the sender has claimed it.
     Relay(bool),
 }
+units::record!(match Room {
+    0 => None {},
+    1 => Written {},
+    2 => Relay { 0: is_claimed },
+});
 
 impl Piece {
     /// Whole message that takes no room.
@@ -83,6 +91,7 @@ struct Ring {
     /// serve the oldest packet first do not favour a node whose packets wait here.
     generated_at: u64,
 }
+units::record!(Ring { head, tail, generated_at });
 
 /// Packet that is removed from a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +118,7 @@ pub(crate) struct Queues {
     entries: Slab<Entry>,
     order: MessageOrder,
 }
+units::state!(Queues { rings, entries; rebuilt order });
 
 impl Queues {
     /// Creates empty queues of `nodes` nodes.

@@ -82,6 +82,7 @@ pub(crate) struct Rails {
     /// policy is round robin.
     turns: Vec<u32>,
 }
+units::state!(Rails { turns; rebuilt params });
 
 impl Rails {
     /// Creates the rails of `nodes` nodes.

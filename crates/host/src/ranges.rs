@@ -8,6 +8,7 @@ pub(crate) struct Ranges {
     /// Half-open ranges beyond the front, in ascending order. None touches the front or another.
     ahead: Vec<(u32, u32)>,
 }
+units::record!(Ranges { front, ahead });
 
 /// Returns how far a number is ahead of another. Negative if it is before it.
 #[inline]

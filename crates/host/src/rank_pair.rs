@@ -11,6 +11,7 @@ pub(crate) struct RankPair {
     /// Other rank, by its number in the job.
     pub peer: u32,
 }
+units::record!(RankPair { local, peer });
 
 /// Ranks that a message is sent from and to, by their numbers in the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,7 @@ pub(crate) struct RankEnds {
     pub from: u32,
     pub to: u32,
 }
+units::record!(RankEnds { from, to });
 
 impl Key for RankPair {
     fn words(self) -> (u64, u64) {

@@ -11,6 +11,7 @@ pub(crate) struct Ready {
     /// By operation, its local rank.
     ranks: Vec<LocalRank>,
 }
+units::state!(Ready { ops, ranks });
 
 impl Ready {
     /// Returns the list to which a program adds the operations that it issues.

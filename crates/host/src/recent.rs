@@ -8,6 +8,7 @@ const NONE: u32 = u32::MAX;
 /// Key of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Owned(u32, u64);
+units::record!(Owned { 0, 1 });
 
 impl Key for Owned {
     fn words(self) -> (u64, u64) {
@@ -22,6 +23,7 @@ struct Entry {
     newer: u32,
     older: u32,
 }
+units::record!(Entry { key, value, newer, older });
 
 /// Entries of an owner, in the order of their last use.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +32,7 @@ struct Uses {
     oldest: u32,
     count: u32,
 }
+units::record!(Uses { newest, oldest, count });
 
 /// Caches of some owners.
 #[derive(Debug)]
@@ -40,6 +43,7 @@ pub(crate) struct Recent {
     entries: Vec<Entry>,
     owners: Vec<Uses>,
 }
+units::state!(Recent { places, entries, owners; rebuilt most });
 
 impl Recent {
     /// Creates empty caches of `most` entries for each owner.

@@ -94,6 +94,7 @@ pub(crate) struct Registrations {
     made: u64,
     spared: u64,
 }
+units::state!(Registrations { cache, made, spared; rebuilt params });
 
 impl Registrations {
     /// Creates an empty cache for `ranks` ranks.

@@ -14,6 +14,8 @@
 
 use std::collections::VecDeque;
 
+use units::Record;
+
 use crate::event::OpId;
 use crate::queues::Outgoing;
 use crate::rank_pair::RankEnds;
@@ -64,6 +66,9 @@ pub(crate) struct Relayed {
     /// Rail by which the relay sends it, if it is not striped.
     pub rail: u32,
 }
+units::record!(Relayed {
+    op, message, ranks, relay, bytes, share, left, came, missing, held, is_data, is_claimed, is_in_table, rail;
+});
 
 impl Relayed {
     /// No message.
@@ -91,6 +96,7 @@ struct RelayKey {
     op: OpId,
     relay: u32,
 }
+units::record!(RelayKey { op, relay });
 
 impl Key for RelayKey {
     fn words(self) -> (u64, u64) {
@@ -111,6 +117,7 @@ struct RelayRoom<T> {
     /// Claims that wait, with the times since which they do.
     waiting: VecDeque<(T, u64)>,
 }
+units::record!(generic [T: Record] RelayRoom<T> { relay, claimed, held, waiting });
 
 /// Packet whose tail is about to leave a relay.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +128,7 @@ struct LeavingPacket {
     /// Whether room has been claimed for the packet.
     is_claimed: bool,
 }
+units::record!(LeavingPacket { node, bytes, is_claimed });
 
 /// Figures of an executor's relays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,6 +172,10 @@ pub(crate) struct Relays<T> {
     /// Buffer for the shares of a message.
     pub shares: Vec<Share>,
 }
+units::state!(generic [T: Record] Relays<T> {
+    messages, known, rooms, leaving, counts;
+    rebuilt buffer, chunk, packet, shares
+});
 
 impl<T: Copy> Relays<T> {
     /// Creates the relays of `nodes` nodes, for packets of at most `packet` bytes.

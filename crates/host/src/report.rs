@@ -208,6 +208,7 @@ pub struct Progress {
     /// Whether an event is pending here, or a message waits to be sent.
     pub is_busy: bool,
 }
+units::record!(Progress { open, ended, local, packets, combining, is_busy });
 
 impl Progress {
     /// Adds the progress of other ranks.

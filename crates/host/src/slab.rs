@@ -1,5 +1,7 @@
 //! Slab: storage of outstanding items, in reused places.
 
+use units::Record;
+
 /// Number of an entry of a slab.
 pub(crate) trait SlabKey: Copy {
     /// Returns the key of a number.
@@ -26,6 +28,7 @@ pub(crate) struct Slab<T, K = u32> {
     places: Vec<T>,
     free: Vec<K>,
 }
+units::state!(generic [T: Record, K: Record] Slab<T, K> { places, free });
 
 impl<T, K> Default for Slab<T, K> {
     fn default() -> Self {

@@ -1,7 +1,8 @@
-//! Hash tables from a key to a small value. They are never iterated over, so that the order of entries in memory does
-//! not matter.
+//! Hash tables from a key to a small value. They are iterated over only to be saved, so that the order of entries in
+//! memory does not matter.
 
 use hashbrown::HashTable;
+use units::{Record, State};
 
 /// Key of a table.
 pub(crate) trait Key: Copy + Eq {
@@ -52,5 +53,19 @@ impl<K: Key, V: Copy> Table<K, V> {
         if let Ok(entry) = self.0.find_entry(hash(key), |entry| entry.0 == key) {
             entry.remove();
         }
+    }
+}
+
+impl<K: Key + Record, V: Copy + Record> State for Table<K, V> {
+    fn save(&self, to: &mut Vec<u8>) {
+        self.0.iter().copied().collect::<Vec<(K, V)>>().put(to);
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Option<()> {
+        self.0.clear();
+        for (key, value) in Vec::<(K, V)>::take(from)? {
+            self.get_or_insert(key, value);
+        }
+        Some(())
     }
 }

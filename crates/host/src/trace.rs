@@ -243,6 +243,7 @@ pub struct Trace {
     ended: u32,
     count: usize,
 }
+units::record!(Trace { ops, work, flights, is_cut, causes, postponed, last_calc, ended, count });
 
 impl TracedOp {
     /// Returns the send of the message that a receive or a probe has matched.

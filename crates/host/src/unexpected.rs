@@ -12,6 +12,7 @@ pub(crate) struct UnexpectedBytes {
     held: Vec<u64>,
     most: u64,
 }
+units::state!(UnexpectedBytes { held, most });
 
 impl UnexpectedBytes {
     /// Creates an empty record of `ranks` ranks.

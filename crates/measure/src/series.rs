@@ -22,10 +22,12 @@ struct Interval {
     waits: SourceWaits,
     queues: Vec<QueueDepths>,
 }
+units::record!(Interval { end, length, bytes, waits, queues });
 
 /// Time series of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Series(Vec<Interval>);
+units::record!(Series { 0 });
 
 impl Series {
     /// Adds the samples of a job that a machine has taken. The machine began at `begin`, in ticks. Samples after its

@@ -15,6 +15,7 @@ pub use islands::{IslandError, Islands};
 /// Context of a communicator: a message matches only receives of an equal context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Context(u32);
+units::record!(Context { 0 });
 
 impl Context {
     /// Context of the communicator of all ranks. Default of sends and receives.

@@ -6,6 +6,7 @@ use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey, Transmissio
 use topology::ChannelSource;
 use units::Time;
 
+use crate::model::DivisionRule;
 use crate::reuse::ReuseCounts;
 use crate::samples::Sample;
 use crate::traffic::NodeTraffic;
@@ -82,6 +83,10 @@ pub trait Machine {
     fn gave_up(&self, _ended: bool) -> Option<String> {
         None
     }
+    /// Returns the machine if its state can be saved in checkpoints.
+    fn checkpointed(&mut self) -> Option<&mut dyn CheckpointedMachine> {
+        None
+    }
     /// Returns the part of the machine that carries packets. None if the model has no `Feature::Packets`.
     fn packets(&self) -> Option<&dyn PacketMachine> {
         None
@@ -90,6 +95,23 @@ pub trait Machine {
     fn packets_mut(&mut self) -> Option<&mut dyn PacketMachine> {
         None
     }
+}
+
+/// Machine whose state can be saved between two calls of [`Machine::advance`], and loaded into a machine that is built
+/// in the same way. Loading returns `None` if the bytes do not fit the machine.
+pub trait CheckpointedMachine {
+    /// Returns the rule by which the machine is divided.
+    fn division(&self) -> DivisionRule;
+    /// Returns the numbers of the workers of this process.
+    fn workers(&self) -> Vec<usize>;
+    /// Appends the state that is equal in all processes.
+    fn save_common(&self, to: &mut Vec<u8>);
+    /// Loads the state that is equal in all processes.
+    fn load_common(&mut self, from: &mut &[u8]) -> Option<()>;
+    /// Appends the state of a worker of this process.
+    fn save_worker(&self, worker: usize, to: &mut Vec<u8>);
+    /// Loads the state of a worker of this process.
+    fn load_worker(&mut self, worker: usize, from: &mut &[u8]) -> Option<()>;
 }
 
 /// Part of a machine that carries packets over routers. Methods with a body ask for single packets: a machine whose

@@ -36,6 +36,16 @@ pub struct MachineJob<'a> {
     pub placement: &'a Placement,
 }
 
+/// Rule by which a network is divided into partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DivisionRule {
+    /// Number of workers of all processes.
+    pub workers: usize,
+    /// Size of partitions.
+    pub grain: Grain,
+}
+units::record!(DivisionRule { workers, grain });
+
 /// Run for which a machine is built.
 pub struct MachineRun<'a> {
     /// Router architecture.
@@ -46,6 +56,9 @@ pub struct MachineRun<'a> {
     pub exchange: &'a Arc<dyn Exchange>,
     /// Size of partitions.
     pub grain: Grain,
+    /// Division of the run that this one goes on with. None for a run from the start, which is divided by `threads` and
+    /// `grain`.
+    pub division: Option<DivisionRule>,
     /// Packet classes of the jobs.
     pub numbers: &'a JobNumbers,
     /// Jobs, in the order of the system.

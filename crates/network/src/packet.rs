@@ -1,6 +1,8 @@
 //! Packet model: a machine of routers, divided into partitions that advance together.
 
+mod checkpoint;
 mod courier;
+mod worker;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +18,14 @@ use topology::ChannelSource;
 use units::Time;
 
 use crate::feature::Feature;
-use crate::machine::{Machine, PacketMachine, WindowTimes};
-use crate::model::{MachineRun, NetworkModel};
+use crate::machine::{CheckpointedMachine, Machine, PacketMachine, WindowTimes};
+use crate::model::{DivisionRule, MachineRun, NetworkModel};
 use crate::part::Part;
 use crate::samples::{Sample, Samples, SourceWaits};
 use crate::timeline::{Global, Timeline};
 use crate::traffic::{Division, JobNumbers, NodeTraffic};
 use courier::{Courier, shares};
+use worker::{Crew, OwnedPartition, Worker};
 
 /// Number of calls of `advance` between two checks of conservation in debug builds. A check at each call took a third
 /// of the time of a run at low load.
@@ -49,12 +52,14 @@ impl NetworkModel for PacketModel {
     }
 
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
-        // All processes divide the network alike.
+        // All processes divide the network alike, and a resumed run as it was divided before.
         let threads = run.exchange.largest(run.threads.max(1) as u64) as usize;
-        let map = PartitionMap::new(plan, threads * run.exchange.size(), run.grain);
+        let now = DivisionRule { workers: threads * run.exchange.size(), grain: run.grain };
+        let rule = run.division.unwrap_or(now);
+        let map = PartitionMap::new(plan, rule.workers, rule.grain);
         let parts = (0..map.parts()).map(|part| map.nodes(part));
         let division = Division::new(plan.topology().nodes(), parts, map.window());
-        run.router.with_routers(Description { plan, map, division, run })
+        run.router.with_routers(Description { plan, map, division, rule, run })
     }
 }
 
@@ -63,6 +68,7 @@ struct Description<'a> {
     plan: &'a Arc<Plan>,
     map: PartitionMap,
     division: Division,
+    rule: DivisionRule,
     run: &'a MachineRun<'a>,
 }
 
@@ -70,7 +76,7 @@ impl WithRouters for Description<'_> {
     type Output = Box<dyn Machine>;
 
     fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Box<dyn Machine> {
-        let Self { plan, map, division, run } = self;
+        let Self { plan, map, division, rule, run } = self;
         let jobs = run.numbers;
         let nodes = plan.topology().nodes();
         let worker = |parts: Range<usize>| {
@@ -86,14 +92,17 @@ impl WithRouters for Description<'_> {
                 partition.count_channels_of_jobs(jobs.total());
                 OwnedPartition { index, partition }
             };
+            let number = (!parts.is_empty()).then(|| map.worker(parts.start));
             let owned = parts.map(partition).collect();
-            Worker { owned, context, inbox: Mail::default() }
+            Worker { number, owned, context, inbox: Mail::default() }
         };
         let (of_processes, of_workers) = shares(&map, &**run.exchange);
-        let workers: Vec<Worker<R>> = of_workers.into_iter().map(worker).collect();
+        let each = of_workers.len().div_ceil(run.threads.max(1));
+        let crew = |workers: &[Range<usize>]| Crew(workers.iter().cloned().map(worker).collect());
+        let crews: Vec<Crew<R>> = of_workers.chunks(each).map(crew).collect();
         let mail: Arc<[Mutex<Mail>]> = (0..map.parts()).map(|_| Mutex::default()).collect();
         let courier = (!run.exchange.is_alone()).then(|| {
-            let notified = workers.iter().flat_map(Worker::partitions).any(|own| own.traffic().wants_events());
+            let notified = crews.iter().flat_map(Crew::partitions).any(|own| own.traffic().wants_events());
             let has_notices = run.exchange.largest(notified.into()) > 0;
             Arc::new(Mutex::new(Courier::new(run.exchange, &mail, (plan, &map), (&of_processes, has_notices))))
         });
@@ -104,10 +113,12 @@ impl WithRouters for Description<'_> {
         }
         Box::new(FabricMachine {
             pool: Pool::meeting(
-                workers,
+                crews,
                 {
                     let mail = Arc::clone(&mail);
-                    move |worker: &mut Worker<R>, _start, end| worker.run_until(end, &mail)
+                    move |crew: &mut Crew<R>, _start, end| {
+                        crew.0.iter_mut().for_each(|worker| worker.run_until(end, &mail));
+                    }
                 },
                 between,
             ),
@@ -124,57 +135,16 @@ impl WithRouters for Description<'_> {
             channels: plan.output_channels(),
             classes: plan.topology().class_names().len(),
             tick: plan.tick(),
+            division: rule,
             now: 0,
             advances: 0,
         })
     }
 }
 
-/// Partition with its index.
-struct OwnedPartition<R> {
-    index: usize,
-    partition: Partition<R, NodeTraffic>,
-}
-
-/// Partitions that one thread advances.
-struct Worker<R> {
-    owned: Vec<OwnedPartition<R>>,
-    context: WorkerContext,
-    /// Mail that a partition is about to receive, kept for its allocation.
-    inbox: Mail,
-}
-
-impl<R: Routers> Worker<R> {
-    /// Advances every partition in turn by a window. `mail` has a mailbox for each partition.
-    fn run_until(&mut self, end: u64, mail: &[Mutex<Mail>]) {
-        let many = self.owned.len() > 1;
-        for OwnedPartition { index, partition } in &mut self.owned {
-            std::mem::swap(&mut *lock(&mail[*index]), &mut self.inbox);
-            if many {
-                partition.before_window();
-            }
-            partition.take_in(&mut self.inbox);
-            partition.run_until(end, &mut self.context);
-            for (outgoing, there) in self.context.outbox.iter_mut().zip(mail) {
-                if !outgoing.is_empty() {
-                    outgoing.move_to(&mut lock(there));
-                }
-            }
-        }
-    }
-
-    fn partitions(&self) -> impl Iterator<Item = &Partition<R, NodeTraffic>> {
-        self.owned.iter().map(|owned| &owned.partition)
-    }
-
-    fn partitions_mut(&mut self) -> impl Iterator<Item = &mut Partition<R, NodeTraffic>> {
-        self.owned.iter_mut().map(|owned| &mut owned.partition)
-    }
-}
-
 /// Machine of packets, divided into partitions.
 struct FabricMachine<R> {
-    pool: Pool<Worker<R>>,
+    pool: Pool<Crew<R>>,
     /// Mailboxes by partition.
     mail: Arc<[Mutex<Mail>]>,
     exchange: Arc<dyn Exchange>,
@@ -193,6 +163,7 @@ struct FabricMachine<R> {
     channels: usize,
     classes: usize,
     tick: Time,
+    division: DivisionRule,
     now: u64,
     /// Number of calls of `advance`.
     advances: u32,
@@ -201,7 +172,9 @@ struct FabricMachine<R> {
 impl<R: Routers + 'static> FabricMachine<R> {
     /// Visits the counters of every worker.
     fn each_counters(&self, mut visit: impl FnMut(&mut Counters)) {
-        self.pool.workers().for_each(|mut worker| visit(&mut worker.context.counters));
+        for mut crew in self.pool.workers() {
+            crew.0.iter_mut().for_each(|worker| visit(&mut worker.context.counters));
+        }
     }
 
     /// Advances to `until`, and counts by batches.
@@ -239,12 +212,12 @@ impl<R: Routers + 'static> FabricMachine<R> {
         let snapshot = Arc::make_mut(&mut self.congestion[0]);
         snapshot.clear();
         snapshot.resize(self.channels, 0);
-        for worker in self.pool.workers() {
-            worker.partitions().for_each(|partition| partition.fabric().read_congestion(snapshot));
+        for crew in self.pool.workers() {
+            crew.partitions().for_each(|partition| partition.fabric().read_congestion(snapshot));
         }
         self.exchange.sum(snapshot);
-        for mut worker in self.pool.workers() {
-            worker.partitions_mut().for_each(|partition| partition.take_snapshot(Arc::clone(&self.congestion[0])));
+        for mut crew in self.pool.workers() {
+            crew.partitions_mut().for_each(|partition| partition.take_snapshot(Arc::clone(&self.congestion[0])));
         }
     }
 
@@ -275,8 +248,8 @@ impl<R: Routers + 'static> FabricMachine<R> {
     /// Returns the queues in routers, by class of channels.
     fn read_queues(&self) -> Vec<QueueDepths> {
         let mut queues = vec![QueueDepths::default(); self.classes];
-        for worker in self.pool.workers() {
-            worker.partitions().for_each(|partition| partition.fabric().read_queues(&mut queues));
+        for crew in self.pool.workers() {
+            crew.partitions().for_each(|partition| partition.fabric().read_queues(&mut queues));
         }
         if self.exchange.is_alone() {
             return queues;
@@ -292,8 +265,8 @@ impl<R: Routers + 'static> FabricMachine<R> {
     /// Returns the bytes that are counted as delivered but have not reached their nodes at `at`, by job.
     fn under_way_at(&self, at: u64) -> Vec<u64> {
         let mut bytes = vec![0; self.jobs.jobs()];
-        for worker in self.pool.workers() {
-            worker.partitions().for_each(|partition| partition.fabric().read_under_way(at, &mut bytes));
+        for crew in self.pool.workers() {
+            crew.partitions().for_each(|partition| partition.fabric().read_under_way(at, &mut bytes));
         }
         self.exchange.sum(&mut bytes);
         bytes
@@ -302,8 +275,8 @@ impl<R: Routers + 'static> FabricMachine<R> {
     /// Checks that every packet and every credit is accounted for, over all partitions and the mail between them.
     fn check_conservation(&self) {
         let mut ledger = Ledger::new(self.mail.len());
-        for worker in self.pool.workers() {
-            for OwnedPartition { index, partition } in &worker.owned {
+        for crew in self.pool.workers() {
+            for OwnedPartition { index, partition } in crew.0.iter().flat_map(|worker| &worker.owned) {
                 partition.account(*index as u16, &lock(&self.mail[*index]), &mut ledger);
             }
         }
@@ -316,8 +289,8 @@ impl<R: Routers + 'static> FabricMachine<R> {
             self.in_flight(),
             "packets of pools and mail, and those that have entered and not left"
         );
-        for worker in self.pool.workers() {
-            for OwnedPartition { index, partition } in &worker.owned {
+        for crew in self.pool.workers() {
+            for OwnedPartition { index, partition } in crew.0.iter().flat_map(|worker| &worker.owned) {
                 let checked = partition.check_credits(*index as u16, &ledger);
                 assert!(checked.is_ok(), "{checked:?}");
             }
@@ -417,8 +390,8 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
 
     fn channel_use(&self, job: usize, until: u64) -> Vec<(ChannelSource, ChannelUse)> {
         let mut used: Vec<(ChannelSource, ChannelUse)> = Vec::new();
-        for worker in self.pool.workers() {
-            for partition in worker.partitions() {
+        for crew in self.pool.workers() {
+            for partition in crew.partitions() {
                 let first = used.len();
                 used.extend(partition.channel_use(job, until));
                 if let Some(acks) = self.jobs.acks(job) {
@@ -431,14 +404,14 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
     }
 
     fn visit_traffic(&self, visit: &mut dyn FnMut(&NodeTraffic)) {
-        for worker in self.pool.workers() {
-            worker.partitions().for_each(|partition| visit(partition.traffic()));
+        for crew in self.pool.workers() {
+            crew.partitions().for_each(|partition| visit(partition.traffic()));
         }
     }
 
     fn change_traffic(&mut self, change: &mut dyn FnMut(&mut NodeTraffic, &mut Actions)) {
-        for mut worker in self.pool.workers() {
-            worker.partitions_mut().for_each(|partition| partition.visit_traffic(&mut *change));
+        for mut crew in self.pool.workers() {
+            crew.partitions_mut().for_each(|partition| partition.visit_traffic(&mut *change));
         }
     }
 
@@ -451,6 +424,10 @@ impl<R: Routers + 'static> Machine for FabricMachine<R> {
     }
 
     fn packets(&self) -> Option<&dyn PacketMachine> {
+        Some(self)
+    }
+
+    fn checkpointed(&mut self) -> Option<&mut dyn CheckpointedMachine> {
         Some(self)
     }
 
@@ -467,14 +444,15 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
     }
 
     fn measure_from(&mut self, job: usize, start: u64) {
-        for mut worker in self.pool.workers() {
+        for mut crew in self.pool.workers() {
             for number in self.jobs.of(job) {
-                worker.partitions_mut().for_each(|partition| partition.clear_channels(number, start));
+                crew.partitions_mut().for_each(|partition| partition.clear_channels(number, start));
             }
-            let counters = &mut worker.context.counters;
+        }
+        self.each_counters(|counters| {
             counters.measure_from(job, start);
             counters.job_mut(job).clear_sources();
-        }
+        });
     }
 
     fn measure_until(&mut self, job: usize, end: u64) {
@@ -501,8 +479,8 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
 
     fn progress_by_source(&self, job: usize) -> Vec<u64> {
         let mut generation_times = vec![self.now; self.nodes];
-        for worker in self.pool.workers() {
-            for partition in worker.partitions() {
+        for crew in self.pool.workers() {
+            for partition in crew.partitions() {
                 let traffic = partition.traffic();
                 for (local, (node, head)) in partition.next_generation_times().enumerate() {
                     if let Some(generated_at) = traffic.next_generation_time(job, local, head) {
@@ -536,15 +514,15 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
     }
 
     fn log_transmissions(&mut self, job: usize) {
-        for mut worker in self.pool.workers() {
-            worker.partitions_mut().for_each(|partition| partition.log_transmissions(job));
+        for mut crew in self.pool.workers() {
+            crew.partitions_mut().for_each(|partition| partition.log_transmissions(job));
         }
     }
 
     fn transmissions(&self) -> Option<Vec<(Transmission, ChannelSource)>> {
         let (mut all, mut count) = (Vec::new(), 0);
-        for worker in self.pool.workers() {
-            for partition in worker.partitions() {
+        for crew in self.pool.workers() {
+            for partition in crew.partitions() {
                 let (logged, own) = partition.transmissions();
                 all.extend(logged);
                 count += own;
@@ -557,16 +535,16 @@ impl<R: Routers + 'static> PacketMachine for FabricMachine<R> {
 
     fn longest_wait(&self) -> u64 {
         let mut longest = 0;
-        for worker in self.pool.workers() {
-            longest = worker.partitions().map(|partition| partition.longest_wait()).fold(longest, u64::max);
+        for crew in self.pool.workers() {
+            longest = crew.partitions().map(|partition| partition.longest_wait()).fold(longest, u64::max);
         }
         self.exchange.largest(longest)
     }
 
     fn waiting(&self) -> Vec<WaitingPacket> {
         let mut waiting = Vec::new();
-        for worker in self.pool.workers() {
-            worker.partitions().for_each(|partition| waiting.extend(partition.waiting_packets()));
+        for crew in self.pool.workers() {
+            crew.partitions().for_each(|partition| waiting.extend(partition.waiting_packets()));
         }
         self.exchange.share(waiting)
     }

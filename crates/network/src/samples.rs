@@ -16,6 +16,7 @@ pub struct SourceWaits {
     /// Largest waiting time of a node, in ticks.
     pub largest: u64,
 }
+units::record!(SourceWaits { sum, largest });
 
 impl SourceWaits {
     /// Returns the waiting times at `now`. `progress` holds the generation time of the packet at the head of each
@@ -38,6 +39,7 @@ pub struct Sample {
     /// Queues in routers, by class of channels.
     pub queues: Vec<QueueDepths>,
 }
+units::record!(Sample { at, delivered, waits, queues });
 
 /// Samples of a machine.
 #[derive(Clone, Debug)]
@@ -47,6 +49,7 @@ pub struct Samples {
     tick: u64,
     taken: Vec<Sample>,
 }
+units::record!(Samples { period, tick, taken });
 
 impl Samples {
     /// Creates an empty series of samples.

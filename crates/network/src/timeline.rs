@@ -14,6 +14,10 @@ pub enum Global {
     /// Takes one sample for time series. The reader adds the next one.
     Sample,
 }
+units::record!(match Global {
+    0 => Snapshot { period: period },
+    1 => Sample {},
+});
 
 /// Pending actions.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +25,7 @@ pub struct Timeline {
     /// Actions with their times in ticks, latest first, so that the next one is taken from the end.
     entries: Vec<(u64, Global)>,
 }
+units::state!(Timeline { entries });
 
 impl Timeline {
     /// Adds an action at `at`, in ticks.

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
-use sim::{Point, RunOptions};
+use sim::{CheckpointPlace, Point, RunOptions};
 
 use crate::errors::{unfinished, wrong, wrong_topology};
 use crate::mapping::numbers;
@@ -257,9 +257,9 @@ impl Experiment {
     /// JSON: the results of a point; and the fraction of time in which each channel of `Topology.channel_table` sends,
     /// as 64-bit floats. Releases the interpreter. `threads` threads build and prove the network and simulate it; 0
     /// stands for one thread that simulates, and for the number of processors that prove. `processes` run the point
-    /// together: each of them calls this, and process 0 gets the results.
-    /// `inputs` has the paths and the hashes of the files that the point reads.
-    #[pyo3(signature = (point, threads, progress, processes = None, inputs = Vec::new()))]
+    /// together: each of them calls this, and process 0 gets the results. `inputs` has the paths and the hashes of the
+    /// files that the point reads. `checkpoints` are a folder, and a text that is equal for runs with equal results only.
+    #[pyo3(signature = (point, threads, progress, processes = None, inputs = Vec::new(), checkpoints = None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -268,9 +268,16 @@ impl Experiment {
         progress: &Progress,
         processes: Option<&Processes>,
         inputs: Vec<(String, String)>,
+        checkpoints: Option<(PathBuf, String)>,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let mut options =
-            RunOptions { threads: threads.max(1), progress: progress.inner.clone(), inputs, ..RunOptions::default() };
+        let place = |(folder, identity)| CheckpointPlace { folder, identity, most: None };
+        let mut options = RunOptions {
+            threads: threads.max(1),
+            progress: progress.inner.clone(),
+            inputs,
+            checkpoints: checkpoints.map(place),
+            ..RunOptions::default()
+        };
         if let Some(processes) = processes {
             options.exchange = processes.exchange();
         }

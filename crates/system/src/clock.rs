@@ -1,4 +1,5 @@
-//! Wall clock, read only here: it reports the duration of a run, and never decides anything.
+//! Wall clock, read only here: it reports the duration of a run and decides when checkpoints are written. Results do
+//! not depend on it.
 
 use std::time::Instant;
 

@@ -33,6 +33,7 @@ pub use networks::complete_delays;
 pub use ports::connected_ports;
 pub use progress::{Phase, Progress};
 pub use proofs::Proofs;
+pub use run::checkpoints::CheckpointPlace;
 pub use run::outcome::{RunError, RunOptions};
 pub use run::{division, most_runs, run, saturation, search, simulate};
 pub use system::System;

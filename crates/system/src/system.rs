@@ -21,6 +21,7 @@ use crate::networks;
 use crate::ports;
 use crate::progress::Progress;
 use crate::reuse;
+use crate::run::checkpoints;
 use crate::run::outcome::RunError;
 use crate::shared_interfaces;
 use crate::workloads::RunContext;
@@ -168,6 +169,7 @@ impl System {
         self.check_messages()?;
         self.check_numbers()?;
         reuse::check_channels(&self.spec, &self.network)?;
+        checkpoints::check(&self)?;
         Ok(self)
     }
 

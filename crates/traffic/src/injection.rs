@@ -57,6 +57,7 @@ impl InjectionSpec {
 pub struct InjectionState {
     part: u64,
 }
+units::record!(InjectionState { part });
 
 /// Injection process for one load and message size. It has no state, so that nodes of equal load share it.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,6 +15,7 @@ mod reason;
 mod record;
 mod shortened;
 mod spelling;
+mod state;
 mod stream;
 
 pub use arithmetic::{Arithmetic, ElementType, Operator, Reference};
@@ -24,8 +25,9 @@ pub use ids::{ChannelId, NodeId, PlaneId, PortId, RouterId, TaskId, VcClass};
 pub use key_error::{KeyError, KeyResult};
 pub use located_error::LocatedError;
 pub use notes::{Notes, counted};
-pub use quantity::{Bandwidth, Bytes, Capacity, Length, Power, QuantityError, Time};
+pub use quantity::{Bandwidth, Bytes, Capacity, Duration, Length, Power, QuantityError, Time};
 pub use reason::reason;
 pub use record::{Record, take_all};
 pub use shortened::{abridged, shortened};
+pub use state::{State, take_count};
 pub use stream::NamedStream;

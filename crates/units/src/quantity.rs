@@ -223,6 +223,10 @@ macro_rules! quantity {
     };
 }
 
+mod duration;
+
+pub use duration::Duration;
+
 /// Serde visitor that reads a quantity from a string. It refuses a bare number and names the missing unit.
 struct Text<P> {
     dimension: &'static Dimension,
@@ -469,6 +473,7 @@ mod tests {
         assert_eq!("60cm".parse(), Ok(Length(600)));
         assert_eq!("1.25 kW".parse(), Ok(Power(1_250_000)));
         assert_eq!("1 MW".parse::<Power>(), "1000000000 mW".parse());
+        assert_eq!("10 min".parse(), Ok(Duration(600_000)));
         for micro in ["5 \u{b5}s", "5 \u{3bc}s"] {
             assert_eq!(micro.parse(), Ok(Time(5_000_000)));
         }

@@ -1,7 +1,12 @@
-//! Records: values as little-endian bytes, for messages between the processes of a run. All processes run one build, so
-//! that the format needs neither versions nor names.
+//! Records: values as little-endian bytes, for messages between the processes of a run and for its checkpoints. One
+//! build writes and reads them, so that the format needs neither versions nor names.
 
-/// Value that can be sent to another process.
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Value that can be sent to another process, or kept in a checkpoint.
 pub trait Record: Sized {
     /// Appends the value to a message.
     fn put(&self, to: &mut Vec<u8>);
@@ -9,12 +14,20 @@ pub trait Record: Sized {
     fn take(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// Implements [`Record`] for a struct, given the names of its fields (numbers for a tuple), or for an enum without
-/// fields, given its variants.
+/// Implements [`Record`] for a struct, given the names of its fields (numbers for a tuple); for an enum without fields,
+/// given its variants; or for any enum (`match`), given a number for each variant and a name for each of its fields:
+/// `record!(match Shape { 0 => Point {}, 1 => Circle { 0: radius } })`. A `;` at the end of a list keeps rustfmt from
+/// writing a line for each field.
 #[macro_export]
 macro_rules! record {
-    ($type:ty { $($field:tt),+ $(,)? }) => {
-        impl $crate::Record for $type {
+    (generic [$($params:tt)*] $type:ty { $($field:tt),+ $(,)? $(;)? }) => {
+        $crate::record!(@impl [$($params)*] $type { $($field),+ });
+    };
+    ($type:ty { $($field:tt),+ $(,)? $(;)? }) => {
+        $crate::record!(@impl [] $type { $($field),+ });
+    };
+    (@impl [$($params:tt)*] $type:ty { $($field:tt),+ }) => {
+        impl<$($params)*> $crate::Record for $type {
             fn put(&self, to: &mut Vec<u8>) {
                 $($crate::Record::put(&self.$field, to);)+
             }
@@ -39,6 +52,25 @@ macro_rules! record {
             }
         }
     };
+    (match $type:ty { $($number:literal => $variant:ident { $($field:tt: $name:ident),* }),+ $(,)? }) => {
+        impl $crate::Record for $type {
+            fn put(&self, to: &mut Vec<u8>) {
+                match self {
+                    $(Self::$variant { $($field: $name),* } => {
+                        to.push($number);
+                        $($crate::Record::put($name, to);)*
+                    })+
+                }
+            }
+
+            fn take(from: &mut &[u8]) -> Option<Self> {
+                match <u8 as $crate::Record>::take(from)? {
+                    $($number => Some(Self::$variant { $($field: $crate::Record::take(from)?),* }),)+
+                    _ => None,
+                }
+            }
+        }
+    };
 }
 
 macro_rules! integers {
@@ -59,7 +91,27 @@ macro_rules! integers {
     };
 }
 
-integers!(u8, u16, u32, u64, u128, i64);
+integers!(u8, u16, u32, u64, u128, i32, i64);
+
+impl Record for usize {
+    fn put(&self, to: &mut Vec<u8>) {
+        (*self as u64).put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        u64::take(from)?.try_into().ok()
+    }
+}
+
+impl Record for f64 {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.to_bits().put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        u64::take(from).map(Self::from_bits)
+    }
+}
 
 impl Record for bool {
     fn put(&self, to: &mut Vec<u8>) {
@@ -136,6 +188,76 @@ pub fn take_all<T: Record>(from: &mut &[u8], to: &mut Vec<T>) -> Option<()> {
         to.push(T::take(from)?);
     }
     Some(())
+}
+
+/// Implements [`Record`] for collections that are made from the list of their items.
+macro_rules! collections {
+    ($([$($param:ident: $bound:path),+] $list:ty, $item:ty;)+) => {
+        $(impl<$($param: $bound + Record),+> Record for $list {
+            fn put(&self, to: &mut Vec<u8>) {
+                (self.iter().count() as u64).put(to);
+                for item in self.iter() {
+                    item.put(to);
+                }
+            }
+
+            fn take(from: &mut &[u8]) -> Option<Self> {
+                Some(Vec::<$item>::take(from)?.into_iter().collect())
+            }
+        })+
+    };
+}
+
+collections! {
+    [T: Sized] VecDeque<T>, T;
+    [T: Sized] Arc<[T]>, T;
+    [T: Sized] Box<[T]>, T;
+    [T: Ord] BinaryHeap<T>, T;
+}
+
+impl<K: Record + Ord, V: Record> Record for BTreeMap<K, V> {
+    fn put(&self, to: &mut Vec<u8>) {
+        (self.len() as u64).put(to);
+        for (key, value) in self {
+            key.put(to);
+            value.put(to);
+        }
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        Some(Vec::take(from)?.into_iter().collect())
+    }
+}
+
+impl<T: Record> Record for Box<T> {
+    fn put(&self, to: &mut Vec<u8>) {
+        T::put(self, to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        T::take(from).map(Self::new)
+    }
+}
+
+impl<T: Record> Record for Reverse<T> {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.0.put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        T::take(from).map(Self)
+    }
+}
+
+impl<T: Record> Record for Range<T> {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.start.put(to);
+        self.end.put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        Some(T::take(from)?..T::take(from)?)
+    }
 }
 
 impl Record for String {

@@ -107,6 +107,8 @@ def _announce(folder: Folder) -> None:
         complain(f"{changes} since the last run in {folder.directory}: what it changes is run anew")
     if before:
         complain(f"already finished: {before} of {_points(total)}, not run again (--fresh runs all)")
+    if unfinished := folder.unfinished():
+        complain(f"{_points(unfinished)} with a checkpoint: the run goes on from there (--fresh begins again)")
 
 
 def _points(count: int) -> str:

@@ -32,12 +32,13 @@ def simulator() -> str:
 def names(experiment: _core.Experiment) -> Iterator[str]:
     """Yields a name for each point, which is equal for the same point of the same simulator, and for no other.
 
-    The name is a hash of the resolved point, the contents of the files that it reads, and the simulator. The title and
-    the names of files are not part of it, since results do not depend on them.
+    The name is a hash of the resolved point, the contents of the files that it reads, and the simulator. The title, the
+    names of files and the interval of checkpoints are not part of it, since results do not depend on them.
     """
     inputs = Inputs(Path(experiment.parts()[2]).absolute())
     for index in range(len(json.loads(experiment.points()))):
         table = tomllib.loads(experiment.resolved_point(index))
         table.pop("title", None)
+        table.get("measure", {}).pop("checkpoint", None)
         text = json.dumps([simulator(), inputs.stamped(table)], sort_keys=True)
         yield hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -84,10 +84,16 @@ def named(processes: _core.Processes) -> str:
     return f"{processes.size} processes: {', '.join(names)}{more}"
 
 
-def announce(processes: _core.Processes, experiment: _core.Experiment, point: int, threads: int) -> None:
+def announce(
+    processes: _core.Processes,
+    experiment: _core.Experiment,
+    point: int,
+    threads: int,
+    checkpoints: tuple[str, str] | None,
+) -> None:
     """Announces the next point to the other processes. Called by process 0 before it runs the point."""
     text, name, base_dir, overrides = experiment.parts()
-    processes.share(json.dumps([text, name, str(base_dir), overrides, point, threads]))
+    processes.share(json.dumps([text, name, str(base_dir), overrides, point, threads, checkpoints]))
 
 
 def inputs_of(experiment: _core.Experiment, point: int) -> list[tuple[str, str]]:
@@ -144,7 +150,7 @@ def _follow(processes: _core.Processes) -> None:
         signal.signal(number, signal.SIG_IGN)
     held: tuple[object, _core.Experiment] | None = None
     while (command := json.loads(processes.share(""))) is not None:
-        *parts, point, threads = command
+        *parts, point, threads, checkpoints = command
         try:
             if held is None or held[0] != parts:
                 text, name, base_dir, overrides = parts
@@ -154,7 +160,7 @@ def _follow(processes: _core.Processes) -> None:
             # Process 0 waits for this one.
             processes.fail(str(error))
         try:
-            held[1].run(point, threads, _core.Progress(), processes, inputs)
+            held[1].run(point, threads, _core.Progress(), processes, inputs, checkpoints and tuple(checkpoints))
         except (ExperimentError, RunError, Cancelled):
             # Process 0 has an error as well.
             continue

@@ -156,7 +156,7 @@ class _Loaded:
         kind = "analysis " if self.analyze else "run "
         names = [hashlib.sha256((kind + name).encode()).hexdigest()[:24] for name in identity.names(self.experiment)]
         return [
-            _KeptJob(job.experiment, job.index, job.keys, store, names[job.index], self.analyze)
+            _KeptJob(job.experiment, job.index, job.keys, store=store, name=names[job.index], analyze=self.analyze)
             for job in sweeps.jobs_of(self.experiment)
         ]
 

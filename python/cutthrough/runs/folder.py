@@ -2,7 +2,8 @@
 
 `points/` holds two files for each finished point: its results as JSON, and the shares of time in which its channels
 send. Their name is equal for the same point of the same simulator (`identity.names`). The JSON file is written last,
-and a point counts as finished once it exists. `points/run.json` lists the points of the experiment.
+and a point counts as finished once it exists. A folder with the name of a point holds its last checkpoint until it has
+finished. `points/run.json` lists the points of the experiment.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import fcntl
 import io
 import json
 import os
+import shutil
 import socket
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -143,6 +145,8 @@ class Folder:
             if fresh:
                 for path in (*points.glob("*.json"), *points.glob("*.npy")):
                     path.unlink()
+                for path in points.glob("*.checkpoint"):
+                    shutil.rmtree(path)
             held = bundle(experiment)
             yield cls(directory, Manifest.of(experiment, held.text), held.files, Manifest.read(directory))
 
@@ -161,7 +165,18 @@ class Folder:
         atomic.write(path.with_suffix(".npy"), buffer.getvalue())
         head = {"version": self.manifest.version, "keys": outcome.keys}
         atomic.write(path.with_suffix(".json"), json.dumps({**head, "measured": measured}, indent=1) + "\n")
+        shutil.rmtree(self.checkpoints(outcome.index)[0], ignore_errors=True)
         self.kept.add(outcome.index)
+
+    def checkpoints(self, index: int) -> tuple[str, str]:
+        """Returns the folder of a point's checkpoints, and a text that is equal for equal points only."""
+        name, _ = self.manifest.points[index]
+        return str((self.directory / POINTS / f"{name}.checkpoint").absolute()), name
+
+    def unfinished(self) -> int:
+        """Returns how many points of the experiment have a checkpoint and have not finished."""
+        points = self.directory / POINTS
+        return sum((points / f"{name}.checkpoint" / "manifest").exists() for name, _ in self.manifest.points)
 
     def recall(self, index: int) -> Outcome | None:
         """Returns a point of the experiment that has finished before. None if it has not."""

@@ -70,21 +70,29 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """One point to run: its index in an experiment, its sweep keys and its seed."""
+    """One point to run: its index in an experiment, its sweep keys and its seed.
+
+    Attributes:
+        experiment: The experiment.
+        index: The number of the point.
+        keys: The sweep keys and the seed.
+        checkpoints: The folder of its checkpoints, and a text that is equal for equal points only.
+    """
 
     experiment: _core.Experiment
     index: int
     keys: dict[str, Any]
+    checkpoints: tuple[str, str] | None = None
 
     def run(self, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread."""
-        return self._outcome(*self.experiment.run(self.index, threads, progress))
+        return self._outcome(*self.experiment.run(self.index, threads, progress, checkpoints=self.checkpoints))
 
     def run_together(self, processes: _core.Processes, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread and in the processes that follow this one."""
         inputs = together.inputs_of(self.experiment, self.index)
-        together.announce(processes, self.experiment, self.index, threads)
-        return self._outcome(*self.experiment.run(self.index, threads, progress, processes, inputs))
+        together.announce(processes, self.experiment, self.index, threads, self.checkpoints)
+        return self._outcome(*self.experiment.run(self.index, threads, progress, processes, inputs, self.checkpoints))
 
     def _outcome(self, measured: str, utilization: bytes) -> Outcome:
         return Outcome({**self.keys, **json.loads(measured)}, self.index, self.keys, doubles(utilization))
@@ -131,6 +139,8 @@ def run(
     recalled = {} if folder is None else {job.index: folder.recall(job.index) for job in wanted}
     found = {index: outcome for index, outcome in recalled.items() if outcome is not None}
     missing = [job for job in wanted if job.index not in found]
+    if folder is not None:
+        missing = [replace(job, checkpoints=folder.checkpoints(job.index)) for job in missing]
     complete = len(wanted) == len(jobs)
     try:
         validate(missing, effort)

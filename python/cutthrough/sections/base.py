@@ -12,7 +12,20 @@ from cutthrough.arguments.faults import refuse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Bandwidth", "Choice", "Depth", "Length", "Open", "Power", "Section", "Size", "Time", "key", "plain"]
+__all__ = [
+    "Bandwidth",
+    "Choice",
+    "Depth",
+    "Duration",
+    "Length",
+    "Open",
+    "Power",
+    "Section",
+    "Size",
+    "Time",
+    "key",
+    "plain",
+]
 
 #: A bandwidth with its unit, such as `"400 Gb/s"` (b is a bit, B a byte, k 1000, Ki 1024).
 Bandwidth: TypeAlias = str
@@ -22,6 +35,8 @@ Time: TypeAlias = str
 Size: TypeAlias = str
 #: The depth of a buffer: packets or a size, such as `"4 packets"` or `"16 KiB"`.
 Depth: TypeAlias = str
+#: A duration of the wall clock with its unit, such as `"10 min"`: ms, s, min or h.
+Duration: TypeAlias = str
 #: A length with its unit, such as `"2.4 m"`: mm, cm, m or km.
 Length: TypeAlias = str
 #: An electrical power with its unit, such as `"12 W"`: mW, W, kW or MW.

@@ -13,7 +13,7 @@ from cutthrough.sections.base import Section, key
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cutthrough.sections.base import Bandwidth, Depth, Length, Power, Size, Time
+    from cutthrough.sections.base import Bandwidth, Depth, Duration, Length, Power, Size, Time
 
 __all__ = [
     "Bus",
@@ -545,6 +545,10 @@ class Measure(Section):
     full: bool | None = key("""Whether results have a value for each channel and each rank, whatever their numbers.
         Default: more than 1,048,576 channels are summarized by class, and more than 65,536 ranks by the distribution of
         their times.""")
+    checkpoint: Duration | None = key("""Wall-clock time between two checkpoints of a run, from which the run goes on
+        after it has been ended. Requires a folder of results. Default: no checkpoints. Excludes `measure.search`: a
+        search is made of several runs. Excludes `measure.compare_alone = true`: jobs alone are further runs. Excludes
+        `simulation.reuse = true`: records of episodes are not kept.""")
     unproven: bool | None = key("""Whether a run starts without the proof that its packets cannot deadlock. If they
         deadlock, the run ends with an error that names the packets and the buffers that wait for one another.""")
 

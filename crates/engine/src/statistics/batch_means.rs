@@ -22,6 +22,7 @@ pub struct Batch {
     /// The number of observations (or their weight). A batch without observations weighs 0.
     pub weight: f64,
 }
+units::record!(Batch { sum, weight });
 
 impl Batch {
     /// Creates a batch of weight 1 from its mean.

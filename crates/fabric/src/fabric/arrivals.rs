@@ -38,6 +38,7 @@ pub(crate) struct WorkLists {
     /// `LocalRouter::active` with several words for each router, if one word is too few. Empty otherwise.
     wide_active: Vec<u64>,
 }
+units::state!(WorkLists { routers, nodes, inputs, wide_arrived, wide_active });
 
 impl WorkLists {
     /// Creates empty lists for numbers of routers, nodes and inputs, with `words` words of ports for each router.

@@ -15,6 +15,7 @@ pub struct Copies {
     shares: Vec<Share>,
     free: Vec<u32>,
 }
+units::state!(Copies { share_of, shares, free });
 
 /// State that the packets of one shared space have in common.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,7 @@ struct Share {
     /// Latest time at which the space of the departed packets is freed, in ticks.
     free_at: u64,
 }
+units::record!(Share { left, free_at });
 
 impl Copies {
     /// Returns whether no packet shares space.

@@ -25,6 +25,7 @@ pub struct Space {
     /// Buffer of the input, in the architecture's numbering. 0 if the input has one buffer.
     pub part: u32,
 }
+units::record!(Space { input, part });
 
 /// Input buffers of an architecture. The fabric decides when space is freed, and returns the credit.
 pub trait Buffers {
@@ -67,6 +68,7 @@ pub(super) struct CreditCounters {
     /// credits.
     pub are_simple: bool,
 }
+units::state!(CreditCounters { far; rebuilt rule, shift, ahead_shift, are_simple });
 
 /// Choices of the next router's output, one hop ahead. Empty unless credits are counted per crosspoint.
 #[derive(Debug, Default)]
@@ -78,6 +80,7 @@ pub(super) struct AheadChoices {
     /// By output, the number of packets whose next output was chosen in turn (`Choice::RoundRobin`).
     pub turns: Vec<u32>,
 }
+units::state!(AheadChoices { outs, node_streams, turns });
 
 impl Fabric {
     // --- the counters ---------------------------------------------------------------------------------------------

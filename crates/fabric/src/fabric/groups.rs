@@ -42,6 +42,7 @@ pub(super) struct GroupPackets {
     /// Buffer for splitting on a tree, kept to avoid allocation.
     branches: Vec<Branch>,
 }
+units::state!(GroupPackets { tags; each units; rebuilt branches });
 
 impl GroupPackets {
     /// Creates the state without packets.

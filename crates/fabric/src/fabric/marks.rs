@@ -10,6 +10,7 @@ pub(crate) struct Marks {
     /// Summary: bit i says whether word i, i + 64, i + 128 ... may be non-empty.
     filled: u64,
 }
+units::record!(Marks { words, filled });
 
 /// Iterator over the words that may have marks.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ pub(crate) struct Reports {
     /// Log of the transmissions of channels, if a job requests it. A logged packet is known by its mark.
     pub transmissions: Option<Box<Transmissions>>,
 }
+units::record!(Reports { marks, transmissions });
 
 impl Reports {
     /// Returns the mark of a packet. 0 if it has none.

@@ -25,6 +25,7 @@ pub(super) struct Reservations {
     /// By output, the number of packets in this router whose credit there is reserved.
     pub packets: Vec<u32>,
 }
+units::state!(Reservations { packets; rebuilt class });
 
 impl Fabric {
     /// Chooses the least congested of the adaptive ports on which a packet never waits for credit, ties at random, and

@@ -18,12 +18,14 @@ pub struct Sets {
     free: Vec<Vec<u32>>,
     used: usize,
 }
+units::state!(Sets { members, spans, free, used });
 
 #[derive(Clone, Copy, Debug)]
 struct Span {
     first: u32,
     len: u32,
 }
+units::record!(Span { first, len });
 
 /// Returns the logarithm of the room of a set of `len` members.
 fn room_of(len: usize) -> usize {

@@ -10,6 +10,7 @@ use crate::index::{InputId, PacketSlot};
 /// Earliest time at which the next head may come, by input port, in ticks. Empty in release builds.
 #[derive(Debug, Default)]
 pub(super) struct Spacing(Vec<u64>);
+units::record!(Spacing { 0 });
 
 impl Spacing {
     /// Notes a packet that has come at tick `now` and takes `time` ticks. Returns whether the packets before it had

@@ -49,6 +49,7 @@ pub(crate) struct Multicasts {
     pub sets: Sets,
     buffers: Splitting,
 }
+units::state!(Multicasts { copies, sets; rebuilt buffers });
 
 /// Buffers for splitting, kept to avoid allocation.
 #[derive(Debug, Default)]

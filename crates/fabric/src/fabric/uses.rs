@@ -18,6 +18,7 @@ pub(super) struct ChannelUses {
     /// was none.
     begun: Vec<u64>,
 }
+units::state!(ChannelUses { jobs, sent, last, begun });
 
 impl ChannelUses {
     /// Creates the counts of a single job.

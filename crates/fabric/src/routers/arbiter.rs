@@ -1,7 +1,7 @@
 //! Arbiter of an output: request sets and the rules that pick one of several candidates.
 
 use engine::{Bits, read_through};
-use units::Draw;
+use units::{Draw, Record};
 
 use crate::catalogue::Arbitration;
 use crate::fabric::Fabric;
@@ -37,6 +37,7 @@ pub(crate) trait Side: Copy + Default {
 /// State that consists of the round-robin pointer alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Last(u8);
+units::record!(Last { 0 });
 
 impl Side for Last {
     #[inline(always)]
@@ -57,6 +58,7 @@ pub(crate) struct RequestTable<S = Last> {
     /// Candidate that was served last, by output, if sets need more than two words. Empty otherwise.
     wide_last: Vec<u32>,
 }
+units::state!(generic [S: Record] RequestTable<S> { lines, wide, wide_last; rebuilt words });
 
 /// Requests and state of one output, in one place because they are used together.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,6 +69,7 @@ struct OutputEntry<S> {
     /// State of the architecture.
     side: S,
 }
+units::record!(generic [S: Record] OutputEntry<S> { near, side });
 
 /// Heads that request an output, as the architecture that queues them knows them. A trait rather than a closure, so
 /// that its methods are inlined into the loops over candidates: a closure that several loops use is called instead.

@@ -13,6 +13,7 @@ pub(super) struct Crosspoint {
     /// are less deep than others', the bytes that they lack count too.
     pub(super) held: u32,
 }
+units::record!(Crosspoint { queue, held });
 
 /// Crosspoints of an output.
 pub(super) struct Column<'a> {

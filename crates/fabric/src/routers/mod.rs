@@ -8,6 +8,8 @@ pub mod shared_buffer;
 pub mod switched;
 pub mod voq;
 
+use units::State;
+
 use crate::fabric::{Arrival, Buffers, Fabric};
 use crate::index::{InputId, PacketSlot};
 use crate::prefetch::Prefetch;
@@ -19,7 +21,7 @@ pub use crate::fabric::Space;
 ///
 /// Within an instant, arrivals come first (`bypass`, else `enqueue`, in the order of ports). Then `serve` runs once for
 /// every marked router: arbitration and departures.
-pub trait Routers: Buffers + Prefetch + Send {
+pub trait Routers: Buffers + Prefetch + State + Send {
     /// Whether several routers are visited together: first all their arrivals, then their outputs, in loops that are
     /// separate functions. This pays if a step needs so much state that the values of the other steps would be spilled
     /// to the stack. It does not pay if the state that a visit has read has left the nearest cache when the router is

@@ -46,6 +46,7 @@ pub struct OutputQueued {
     /// For each output, the inputs (port, virtual channel) that have packets for it.
     requests: RequestTable,
 }
+units::state!(OutputQueued { crosspoints, rows, requests; rebuilt arbitration, rule, row, vc_shift });
 
 /// All crosspoints of an input and virtual channel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,6 +59,7 @@ struct Row {
     /// leaves one of them would have to read the whole row.
     as_full: u32,
 }
+units::record!(Row { held, fullest, as_full });
 
 /// Bytes in the fullest of some crosspoints, and the number of crosspoints that hold as much.
 #[derive(Clone, Copy, Default)]

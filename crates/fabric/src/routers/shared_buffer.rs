@@ -62,6 +62,11 @@ pub struct SharedBuffer {
     /// By router, the queue that last had a packet admitted from reserved space.
     last: Vec<u32>,
 }
+units::state!(SharedBuffer {
+    queues, requests, reserved, claims, waiting, last;
+    each memories;
+    rebuilt arbitration, router_of, vc_shift, class_shift, words
+});
 
 /// Shared memory of a router.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +76,7 @@ struct Memory {
     /// Threshold, as a multiple of the free memory.
     alpha: f64,
 }
+units::state!(Memory { free; rebuilt alpha });
 
 /// Buffer space that a packet holds.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +87,7 @@ struct Claim {
     /// Whether the packet is a copy that keeps its reserved space.
     stays: bool,
 }
+units::record!(Claim { space, next, stays });
 
 /// First and last packet of a list.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +95,7 @@ struct PacketList {
     first: PacketSlot,
     last: PacketSlot,
 }
+units::record!(PacketList { first, last });
 
 /// Queue of an output and class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,6 +106,7 @@ struct SharedQueue {
     /// Its packets that hold reserved space: the first is the next to be admitted.
     waiting: Option<PacketList>,
 }
+units::record!(SharedQueue { queue, shared, waiting });
 
 /// Part of a space that is the reserved buffer. Queue q of the shared memory is part q + 1.
 const RESERVED: u32 = 0;

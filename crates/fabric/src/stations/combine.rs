@@ -54,6 +54,7 @@ pub(crate) struct Partial {
     /// Earliest generation time of its contributions.
     pub generated_at: u64,
 }
+units::record!(Partial { arrived, segment, flow_id, bytes, contributions, value, element, generated_at });
 
 /// Packet that arrives at a unit.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +104,10 @@ pub(crate) struct CombineUnits {
     /// Results to be sent, by unit.
     pub results: Vec<Queue>,
 }
+units::state!(CombineUnits {
+    partials, kept, in_block, root_free_at, used, waiting, results;
+    rebuilt spec, cycle, trees, topology, routers, places, kept_each
+});
 
 impl GroupsSpec {
     /// Returns the bytes of the tables of all routers, and of the partial sums in their units.
@@ -133,6 +138,7 @@ struct Waiting {
     /// Length of all earlier waiting periods, in ticks.
     total: u64,
 }
+units::record!(Waiting { count, since, total });
 
 impl CombineUnits {
     /// Creates the units of some routers, with all partial sums free. `None`: the plan has no units.

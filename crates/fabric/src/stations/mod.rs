@@ -18,6 +18,7 @@ pub(crate) struct Stations {
     spec: Option<ReceiveBuffer>,
     drains: Vec<Drain>,
 }
+units::state!(Stations { drains; rebuilt spec });
 
 impl Stations {
     /// Creates the stations that a plan requires, none of them added yet.

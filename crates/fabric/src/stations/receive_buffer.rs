@@ -37,6 +37,7 @@ pub(super) struct Drain {
     /// Time from which all received packets are drained, in ticks.
     free_at: u64,
 }
+units::record!(Drain { free_at });
 
 impl Drain {
     /// Takes a packet whose tail arrives at tick `tail`. Returns the tick at which its space is freed.

@@ -28,6 +28,7 @@ pub(super) struct SendBurst {
     /// Work of each send, in picoseconds, if that occupies the processor.
     work: u64,
 }
+units::record!(SendBurst { next, number, count, first, stride, work });
 
 impl Executor {
     /// Starts receives of one shape, whose sources are a stride apart. `receiving` stands for all.

@@ -28,6 +28,7 @@ pub(super) struct Notified {
     /// Identifier of the step in its program.
     id: u32,
 }
+units::record!(Notified { op, rank, id });
 
 impl Executor {
     /// Returns whether interfaces handle the messages of a context that leave their node.

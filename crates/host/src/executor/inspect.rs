@@ -2,7 +2,8 @@
 
 use mpi::program::Interval;
 
-use super::{Executor, MessageNotes, PendingSend, Rank};
+use super::traced::MessageNotes;
+use super::{Executor, PendingSend, Rank};
 use crate::connections::ConnectionCounts;
 use crate::credits::Credits;
 use crate::local_ranks::LocalRank;
@@ -74,15 +75,15 @@ impl Executor {
 
     /// Iterates over the ranks of this executor with the intervals that they have measured.
     pub fn intervals(&self) -> impl Iterator<Item = (u32, &[Interval])> + '_ {
-        self.placed.ranks().iter().zip(&self.programs).map(|(&rank, program)| (rank, program.intervals()))
+        self.placed.ranks().iter().copied().zip(self.programs.intervals())
     }
 
     /// Passes the intervals that each rank of this executor has measured to `visit`, and clears them.
     pub fn take_intervals(&mut self, visit: &mut dyn FnMut(u32, &[Interval])) {
-        for (&rank, program) in self.placed.ranks().iter().zip(&mut self.programs) {
-            visit(rank, program.intervals());
-            program.forget_intervals();
+        for (&rank, intervals) in self.placed.ranks().iter().zip(self.programs.intervals()) {
+            visit(rank, intervals);
         }
+        (0..self.programs.len()).for_each(|rank| self.programs.forget_intervals(rank));
     }
 
     /// Returns the searches of the queues of posted receives, and of unexpected messages.

@@ -35,15 +35,17 @@ mod operations;
 mod probing;
 mod progress_tasks;
 mod protocol;
+mod state;
 mod traced;
 
 use std::sync::Arc;
 
-use mpi::program::{Context, Programs, RankProgram};
+use mpi::program::{Context, Programs};
 
 use bursts::SendBurst;
 use forwarding::Notified;
 pub use groups::{CheckedElements, GroupPackets, SegmentWork, group_items};
+use traced::Records;
 
 use crate::completing::Completions;
 use crate::connections::Connections;
@@ -59,15 +61,15 @@ use crate::nic::{Interfaces, Links, OtherWork, Rooms};
 use crate::packet_parts::HandedOver;
 use crate::probes::Probes;
 use crate::processor::{NodeParams, Processors};
+use crate::programs::RankPrograms;
 use crate::queues::{self, Queues, Room};
 use crate::rails::Rails;
 use crate::ready::Ready;
 use crate::registration::Registrations;
 use crate::relays::{RelayParams, Relays};
-use crate::report::{Completed, HostError, Progress, Released};
+use crate::report::{HostError, Progress};
 use crate::slab::Slab;
 use crate::slots::{MessageSlot, ReceiveSlot, SendSlot};
-use crate::trace::Trace;
 use crate::transit::Transit;
 use crate::unexpected::UnexpectedBytes;
 use crate::ways::{FoundWays, Ways};
@@ -269,27 +271,12 @@ struct Announced {
     turn: u32,
 }
 
-/// Records of a run, each if requested.
-#[derive(Debug, Default)]
-struct Records {
-    /// Messages that cross the network.
-    notes: Option<MessageNotes>,
-    trace: Option<Box<Trace>>,
-}
-
-/// Released and arrived messages.
-#[derive(Debug, Default)]
-struct MessageNotes {
-    released: Vec<Released>,
-    completed: Vec<Completed>,
-}
-
 /// State of the ranks of some nodes.
 #[derive(Debug)]
 pub struct Executor {
     interface: NicParams,
     placed: LocalRanks,
-    programs: Vec<Box<dyn RankProgram>>,
+    programs: RankPrograms,
     ranks: Vec<Rank>,
     processors: Processors,
     nics: Nics,
@@ -334,7 +321,7 @@ impl Executor {
     pub fn new(programs: &Arc<dyn Programs>, interface: NicParams, placed: LocalRanks) -> Self {
         let ranks = placed.ranks().len();
         Self {
-            programs: placed.ranks().iter().map(|&rank| Arc::clone(programs).rank(rank)).collect(),
+            programs: RankPrograms::new(programs, placed.ranks()),
             ranks: vec![Rank::default(); ranks],
             processors: Processors::new(interface.processor, ranks),
             nics: Nics::new(&interface, placed.nodes(), ranks),
@@ -392,7 +379,7 @@ impl Executor {
         self.progress.is_busy = false;
         self.compact.are_possible = self.has_compact();
         for rank in (0..self.programs.len() as u32).map(LocalRank) {
-            let begun = self.programs[rank.index()].begin(now, self.ready.issue());
+            let begun = self.programs.begin(rank.index(), now, self.ready.issue());
             self.take_issued(rank, begun);
             self.start_ready(now, around);
         }

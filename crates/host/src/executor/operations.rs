@@ -157,7 +157,7 @@ impl Executor {
     /// Notifies the program of a local rank of ended operations, and takes the operations that it issues.
     #[inline(never)]
     fn notify(&mut self, rank: LocalRank, ended: &Ended) {
-        let issued = self.programs[rank.index()].ended(ended, self.ready.issue());
+        let issued = self.programs.ended(rank.index(), ended, self.ready.issue());
         self.take_issued(rank, issued);
     }
 }

@@ -1,4 +1,4 @@
-//! Recording of an executor's trace: one line for each event, and nothing unless requested.
+//! Records of an executor, and the recording of its trace: one line for each event, and nothing unless requested.
 
 use mpi::program::Action;
 
@@ -6,7 +6,25 @@ use super::Executor;
 use crate::event::OpId;
 use crate::local_ranks::LocalRank;
 use crate::processor::{Accepted, Occasion};
+use crate::report::{Completed, Released};
 use crate::trace::{Carriage, FlightEnd, Kind, Purpose, Trace, TracedFlight, TracedPart, TracedWork};
+
+/// Records of a run, each if requested.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// Messages that cross the network.
+    pub notes: Option<MessageNotes>,
+    pub trace: Option<Box<Trace>>,
+}
+units::record!(Records { notes, trace });
+
+/// Released and arrived messages.
+#[derive(Debug, Default)]
+pub(super) struct MessageNotes {
+    pub released: Vec<Released>,
+    pub completed: Vec<Completed>,
+}
+units::record!(MessageNotes { released, completed });
 
 impl Executor {
     /// Starts recording the activity of ranks. Must be called before they begin.

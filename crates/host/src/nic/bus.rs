@@ -28,6 +28,7 @@ impl BusParams {
 /// Servers of a bus for leaving and arriving packets. Only the first is used if the bus is shared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bus([Server; 2]);
+units::record!(Bus { 0 });
 
 impl Bus {
     /// Lets a packet cross the bus, to the interface or from it.

@@ -26,6 +26,7 @@ pub(crate) struct Engines {
     /// Largest number of engines of an interface.
     most: usize,
 }
+units::state!(Engines { free_at; rebuilt most });
 
 impl Engines {
     /// Creates the idle engines of some interfaces, of at most `most` engines each.

@@ -28,6 +28,7 @@ impl GapParams {
 /// Server of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gap(Server);
+units::record!(Gap { 0 });
 
 impl Gap {
     /// Lets a packet pass.

@@ -133,6 +133,7 @@ struct Interface {
     /// Time from which its processor is free, in picoseconds.
     processor_free_at: u64,
 }
+units::record!(Interface { bus, send_gap, receive_gap, processor_free_at });
 
 /// Work of interfaces beside passing packets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -159,6 +160,7 @@ pub(crate) struct Interfaces {
     /// Whether arriving packets have parts to pass.
     pub receiving: bool,
 }
+units::state!(Interfaces { all, engines; rebuilt parts, buses, rails, sending, receiving });
 
 impl Interfaces {
     /// Creates the idle interfaces of `sources` sources, of which a node has `rails`.

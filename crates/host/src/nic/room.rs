@@ -17,6 +17,7 @@ struct Room {
     /// Whether the library has been notified that there is room for the first of them.
     is_told: bool,
 }
+units::record!(Room { used, waiting, is_told });
 
 /// Packet whose tail is about to leave the interface of a node.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,7 @@ struct LeavingPacket {
     node: usize,
     bytes: u64,
 }
+units::record!(LeavingPacket { node, bytes });
 
 /// Rooms of an executor's nodes.
 #[derive(Debug)]
@@ -36,6 +38,7 @@ pub(crate) struct Rooms {
     /// Packets whose tails are about to leave.
     leaving: Slab<LeavingPacket>,
 }
+units::state!(Rooms { nodes, leaving; rebuilt size, packet });
 
 impl Rooms {
     /// Creates the empty rooms of `nodes` nodes.

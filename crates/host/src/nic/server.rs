@@ -10,6 +10,7 @@ pub struct PerByte {
     /// Number of bytes that take `time`. Above 0.
     bytes: u64,
 }
+units::record!(PerByte { time, bytes });
 
 impl Default for PerByte {
     fn default() -> Self {
@@ -68,6 +69,7 @@ pub(crate) struct Stream {
     pub from: u64,
     pub per_byte: PerByte,
 }
+units::record!(Stream { from, per_byte });
 
 impl Stream {
     /// Returns a stream of which all bytes come at once.
@@ -133,6 +135,7 @@ pub(crate) struct ServiceTime {
 pub(crate) struct Server {
     free_at: u64,
 }
+units::record!(Server { free_at });
 
 impl Server {
     /// Serves a packet, as soon as its head has come and the earlier packets have been served. The head leaves when the

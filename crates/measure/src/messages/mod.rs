@@ -41,6 +41,7 @@ struct OfSize {
     /// Slowdowns, in millionths.
     slowdown: Histogram,
 }
+units::record!(OfSize { smallest, largest, latency, slowdown });
 
 impl OfSize {
     fn merge(&mut self, other: &Self) {
@@ -82,6 +83,7 @@ pub struct MessageTimes {
     /// Whether sizes are grouped by powers of two.
     by_powers: bool,
 }
+units::state!(MessageTimes { sizes, by_powers; rebuilt idle, packet, striped_above, units_per_tick });
 
 impl MessageTimes {
     /// Creates an empty record of messages that are cut into packets of `packet` bytes.

@@ -21,3 +21,4 @@ pub struct GroupCall {
     /// Context by which members know their group: that of the communicator's collective operations.
     pub context: Context,
 }
+units::record!(GroupCall { operation, bytes, element, root, owners, context });

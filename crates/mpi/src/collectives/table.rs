@@ -40,6 +40,21 @@ pub enum Operation {
     /// Gives each member the combination of the buffers of all members before it (exclusive scan).
     Exscan,
 }
+units::record!(
+    enum Operation {
+        Broadcast,
+        Reduce,
+        Allreduce,
+        Gather,
+        Scatter,
+        Allgather,
+        ReduceScatter,
+        Alltoall,
+        Barrier,
+        Scan,
+        Exscan,
+    }
+);
 
 impl Operation {
     /// All operations.

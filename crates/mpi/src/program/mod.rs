@@ -92,6 +92,16 @@ pub enum Action {
         time: u64,
     },
 }
+units::record!(match Action {
+    0 => Send { to: to, bytes: bytes, tag: tag, context: context },
+    1 => Recv { from: from, bytes: bytes, tag: tag, context: context },
+    2 => Poll {},
+    3 => Probe { from: from, tag: tag, context: context, waits: waits },
+    4 => Group { 0: call },
+    5 => OnNic { 0: step },
+    6 => Calc { time: time },
+    7 => Kernel { time: time },
+});
 
 /// Step of a collective operation that is offloaded to the processors of network interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +117,11 @@ pub enum NicStep {
     /// The rank is notified that its result is complete. Costs its library the receive overhead.
     End,
 }
+units::record!(match NicStep {
+    0 => Begin {},
+    1 => Combine { bytes: bytes },
+    2 => End {},
+});
 
 impl Action {
     /// Returns whether the action is a send, a receive or an operation in the switches.
@@ -177,6 +192,7 @@ pub struct Op {
     /// ranks.
     pub stride: u32,
 }
+units::record!(Op { id, action, count, stride });
 
 impl Op {
     /// Creates a single operation.
@@ -204,6 +220,7 @@ pub struct Matched {
     /// Size in bytes.
     pub bytes: u64,
 }
+units::record!(Matched { source, tag, bytes });
 
 /// Completion of an operation: the latest one that a rank has not been notified of yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,6 +234,7 @@ pub struct Ended {
     /// Operations that have ended since the previous notification, at least 1. Above 1 only after [`Notify::Last`].
     pub count: u32,
 }
+units::record!(Ended { id, at, matched, count });
 
 /// Time interval that a program has measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

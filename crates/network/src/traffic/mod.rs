@@ -15,7 +15,7 @@ mod volume;
 
 use fabric::{Actions, Demand, Member, Traffic, TrafficEvent, TreePacket};
 use host::Executor;
-use units::NodeId;
+use units::{NodeId, State};
 
 pub use groups::GroupTrees;
 pub use multicasts::{Multicasts, Runs};
@@ -113,6 +113,24 @@ impl NodeTraffic {
             Self::Shared(shared) => {
                 shared.with_job(job, (u64::MAX, actions), |traffic, own| traffic.begin_phase(job, flows, at, own));
             }
+        }
+    }
+}
+
+impl State for NodeTraffic {
+    fn save(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Job(traffic) => traffic.save(to),
+            Self::Paced(traffic) => traffic.save(to),
+            Self::Shared(traffic) => traffic.save(to),
+        }
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Option<()> {
+        match self {
+            Self::Job(traffic) => traffic.load(from),
+            Self::Paced(traffic) => traffic.load(from),
+            Self::Shared(traffic) => traffic.load(from),
         }
     }
 }

@@ -87,6 +87,7 @@ pub(super) struct MulticastSources {
     /// Number of planes of all networks together.
     planes: u32,
 }
+units::state!(MulticastSources { destinations; rebuilt spec, trees, planes });
 
 /// Destinations of a source's current message.
 #[derive(Clone, Debug, Default)]
@@ -102,6 +103,7 @@ struct Destinations {
     /// Number of packets sent along trees.
     sent: u32,
 }
+units::record!(Destinations { nodes, done, run, members, sent });
 
 /// Current message of a source.
 pub(super) struct Current<'a> {

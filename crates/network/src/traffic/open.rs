@@ -62,6 +62,7 @@ pub(super) struct Source {
     dst: NodeId,
     started: bool,
 }
+units::record!(Source { stream, state, node, injection, generated_at, left, dst, started });
 
 /// Number of nodes with one load for which a table is worth its cost.
 const MANY: usize = 8;
@@ -74,6 +75,7 @@ pub struct OpenTraffic {
     multicasts: Option<Box<MulticastSources>>,
     process: Process,
 }
+units::state!(OpenTraffic { sources; each multicasts; rebuilt process });
 
 /// Process by which all sources of a partition draw packets.
 #[derive(Debug)]

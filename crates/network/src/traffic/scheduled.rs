@@ -69,6 +69,7 @@ pub struct ScheduledTraffic {
     /// Content of each node's last packet for a group. Empty without groups.
     given: Vec<Option<TreePacket>>,
 }
+units::state!(ScheduledTraffic { executor, streams, given; rebuilt context, nodes });
 
 impl ScheduledTraffic {
     /// Creates the traffic of an executor's ranks on `nodes`.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use fabric::{Actions, Demand, FLOW_BITS, Member, Traffic, TrafficEvent, TreePacket};
-use units::NodeId;
+use units::{NodeId, State};
 
 use super::numbers::{JobNumbers, flow_of, job_of};
 
@@ -32,6 +32,11 @@ enum Head {
     /// Next packet of the job.
     Ready(Demand),
 }
+units::record!(match Head {
+    0 => Unknown {},
+    1 => Silent {},
+    2 => Ready { 0: demand },
+});
 
 /// Traffic of several jobs, each a `T`, at the nodes of one partition. Each job knows all of these nodes, and sends
 /// from its own.
@@ -50,6 +55,7 @@ pub struct SharedTraffic<T> {
     /// Actions of one job, kept for its allocation.
     own: Actions,
 }
+units::state!(generic [T: State] SharedTraffic<T> { heads, turn, given, own; each jobs; rebuilt numbers, starts });
 
 impl<T: Traffic> SharedTraffic<T> {
     /// Creates the traffic of `jobs`, each with its start time in ticks, at `nodes` nodes.

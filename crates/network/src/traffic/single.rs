@@ -1,7 +1,7 @@
 //! Traffic of one job without a pacer: one of the kinds.
 
 use fabric::{Actions, Demand, Member, Traffic, TrafficEvent, TreePacket};
-use units::NodeId;
+use units::{NodeId, State};
 
 use super::numbers::job_of;
 use super::open::OpenTraffic;
@@ -33,6 +33,24 @@ impl JobTraffic {
         match self {
             Self::Open(_) | Self::Volume(_) => self.source(job_of(packet.0).1),
             Self::Scheduled(traffic) => traffic.sender(node, packet),
+        }
+    }
+}
+
+impl State for JobTraffic {
+    fn save(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Open(traffic) => traffic.save(to),
+            Self::Volume(traffic) => traffic.save(to),
+            Self::Scheduled(traffic) => traffic.save(to),
+        }
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Option<()> {
+        match self {
+            Self::Open(traffic) => traffic.load(from),
+            Self::Volume(traffic) => traffic.load(from),
+            Self::Scheduled(traffic) => traffic.load(from),
         }
     }
 }

@@ -26,6 +26,7 @@ pub struct Flow {
     /// Destination nodes of a multicast, which routers copy. None for a single destination.
     pub set: Option<Arc<[NodeId]>>,
 }
+units::record!(Flow { dst, left, set });
 
 impl Flow {
     /// Creates a flow of `left` bytes to one node.
@@ -65,6 +66,7 @@ struct Sender {
     /// destination.
     members: Vec<Member>,
 }
+units::state!(Sender { stream, flows, turn, generated_at, members; rebuilt node, plane });
 
 impl Sender {
     /// Returns the target of a flow's next packet, and its initial routing state.
@@ -92,6 +94,7 @@ pub struct VolumeTraffic {
     /// Time from which on nothing is generated, in ticks.
     end: u64,
 }
+units::state!(VolumeTraffic { ; each senders; rebuilt routing, seed, planes, packet, slot, most, end });
 
 impl VolumeTraffic {
     /// Creates the traffic of some nodes' flows within `span`. `packet` is the size of packets in bytes, `slot` the

@@ -118,7 +118,10 @@ fn shape(root: &Json, schema: &Json, depth: usize) -> Shape {
             let items = schema.get("items").map_or(Shape::Any, |items| shape(root, items, depth + 1));
             Shape::List(Box::new(items), length("minItems", 0), length("maxItems", 8))
         }
-        "string" if ["a time", "a size", "a bandwidth", "a depth", "a length", "a power"].contains(&format) => {
+        "string"
+            if ["a time", "a duration", "a size", "a bandwidth", "a depth", "a length", "a power"]
+                .contains(&format) =>
+        {
             Shape::Quantity(format.to_owned())
         }
         "string" => Shape::Text,
@@ -247,8 +250,8 @@ fn add_factor(
     }
 }
 
-/// Sections and keys that are not drawn: they make several points of one, stand for what other keys have, or are of
-/// several networks, which the tests of these draw.
+/// Sections and keys that are not drawn: they make several points of one, stand for what other keys have, are of
+/// several networks, which the tests of these draw, or need a folder of results.
 pub const NOT_DRAWN: &[&str] = &[
     "sweep",
     "include",
@@ -264,6 +267,7 @@ pub const NOT_DRAWN: &[&str] = &[
     "node.endpoints",
     "node.count",
     "nic.rails.stripe_over",
+    "measure.checkpoint",
 ];
 
 /// Kinds that are not drawn: a program that is called back is a function in Python, and hosts and forwarding tables

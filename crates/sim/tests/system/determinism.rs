@@ -367,10 +367,10 @@ fn flows_and_turns() -> Vec<(String, String)> {
 }
 
 /// A case, what it gave on one thread, and what it is expected to be near to.
-struct Golden {
-    name: String,
-    system: System,
-    found: PointResult,
+pub struct Golden {
+    pub name: String,
+    pub system: System,
+    pub found: PointResult,
     /// The mean number of routers of the pattern's pairs on shortest paths.
     hops: f64,
     /// The mean latency of the same paths without other packets.
@@ -378,7 +378,7 @@ struct Golden {
 }
 
 /// Every case, run once on one thread for all tests.
-static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| cases().into_par_iter().map(Golden::of).collect());
+pub static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| cases().into_par_iter().map(Golden::of).collect());
 
 impl Golden {
     fn of((name, text): (String, String)) -> Self {

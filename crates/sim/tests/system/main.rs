@@ -12,6 +12,7 @@ mod benchmark_tables;
 mod bounds;
 mod cancelled;
 mod carriers;
+mod checkpoints;
 mod clock;
 mod collective;
 mod common;

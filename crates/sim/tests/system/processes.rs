@@ -12,7 +12,7 @@ use crate::program::ProgramFile;
 /// Topologies, routers, routings and workloads of many kinds: open traffic on adaptive and oblivious paths, multicasts,
 /// operations in switches and at a rate, ranks with interfaces and collectives, volumes, jobs, pacers, series, messages
 /// and explained time.
-const CASES: &[(&str, &str)] = &[
+pub const CASES: &[(&str, &str)] = &[
     (
         "open traffic",
         r#"topology = { kind = "dragonfly", p = 1, a = 3, h = 2 }
@@ -114,7 +114,7 @@ const CASES: &[(&str, &str)] = &[
 ];
 
 /// A case as an experiment.
-fn text_of(keys: &str) -> String {
+pub fn text_of(keys: &str) -> String {
     let measure =
         if keys.contains("measure = ") { "" } else { "measure = { warm_up = \"5 us\", max_time = \"25 us\" }" };
     format!("seed = 5\nlink = {{ bandwidth = \"10 Gb/s\", delay = \"130 ns\" }}\n{measure}\n{keys}")

@@ -5,7 +5,9 @@
 //! batches. All of them decide at the ends of batches, except workload runs that need other times.
 
 use fabric::Batch;
+use units::State;
 
+use super::checkpoints::Checkpoints;
 use super::outcome::RunError;
 use crate::last_time::LAST_TIME;
 use crate::progress::{Phase, Progress};
@@ -47,6 +49,10 @@ pub(crate) struct Control<'a> {
     still: u64,
     patience: u64,
 }
+units::state!(generic ['a] Control<'a> {
+    now, partial, packet_hops, in_flight, still;
+    rebuilt network, progress, machine, batch, last, batches, counts, patience
+});
 
 impl<'a> Control<'a> {
     /// Creates the controller of a machine at time 0. `numbers` is the number of packet classes: one for each job, and
@@ -85,13 +91,17 @@ impl<'a> Control<'a> {
     /// Returns the time in ticks.
     ///
     /// # Errors
-    /// If the run is cancelled, if packets wait for one another for ever, or if the clock does not hold the end.
-    pub fn run(&mut self, runners: &mut [Runner]) -> Result<u64, RunError> {
-        for runner in &mut *runners {
-            runner.run.begin(self.machine);
-            // A run that ends as it begins may end with an error.
-            self.refuse_error(runner)?;
+    /// If the run is cancelled, if a checkpoint cannot be written, if packets wait for one another for ever, or if the
+    /// clock does not hold the end.
+    pub fn run(&mut self, runners: &mut [Runner], kept: &mut Checkpoints<'_>) -> Result<u64, RunError> {
+        if !kept.resume(|from| self.load(from))? {
+            for runner in &mut *runners {
+                runner.run.begin(self.machine);
+                // A run that ends as it begins may end with an error.
+                self.refuse_error(runner)?;
+            }
         }
+        kept.resumed();
         while runners.iter().any(|runner| runner.foreground && matches!(runner.run.state(), RunState::Running(_))) {
             self.pass_over(runners);
             let next = |runner: &Runner| match runner.run.state() {
@@ -111,6 +121,9 @@ impl<'a> Control<'a> {
             }
             self.refuse_reuse(false)?;
             self.report(runners);
+            if kept.is_due() {
+                self.keep(runners, kept)?;
+            }
         }
         if runners.iter().any(|runner| runner.foreground && runner.run.may_be_stuck()) {
             self.refuse_cycle()?;
@@ -121,6 +134,14 @@ impl<'a> Control<'a> {
         runners.iter_mut().for_each(|runner| runner.run.leave(self.machine, self.now));
         self.refuse_reuse(true)?;
         Ok(self.now)
+    }
+
+    /// Writes a checkpoint.
+    fn keep(&mut self, runners: &[Runner], kept: &mut Checkpoints<'_>) -> Result<(), RunError> {
+        let mut run = Vec::new();
+        runners.iter().for_each(|runner| runner.run.save(&mut run));
+        self.save(&mut run);
+        kept.write(self.machine, &run)
     }
 
     /// Ends a run that has to be repeated without reuse.

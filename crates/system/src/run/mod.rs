@@ -1,5 +1,6 @@
 //! Run of a system: builds the machine, lets the control advance it, and collects the measurements of the jobs.
 
+pub(crate) mod checkpoints;
 mod control;
 mod jobs;
 pub(crate) mod outcome;
@@ -18,7 +19,8 @@ use crate::reuse;
 use crate::system::System;
 use crate::workloads::RunTotals;
 use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
-use ::network::{Feature, Machine, MachineJob, MachineRun, Part, ReuseCounts, Sample, WindowTimes};
+use ::network::{DivisionRule, Feature, Machine, MachineJob, MachineRun, Part, ReuseCounts, Sample, WindowTimes};
+use checkpoints::{Checkpoints, Totals};
 use control::{Control, Runner, report_done};
 use measure::{Listed, PointResult, ProcessesResult};
 use outcome::{RunError, RunOptions};
@@ -56,27 +58,31 @@ fn simulate_once(system: &System, options: &RunOptions) -> Result<PointResult, R
     }
     let mut runners: Vec<Runner> = (0..system.jobs.len()).map(|job| runner(system, job, batch)).collect();
     let numbers = system.numbers();
-    let mut packet_hops = vec![0; runners.len()];
-    let (mut seconds, mut before, mut samples, mut windows) = (0.0, 0, Vec::new(), WindowTimes::default());
+    let mut kept = checkpoints_of(system, options)?;
+    kept.totals.packet_hops = vec![0; runners.len()];
+    kept.resume_totals()?;
+    kept.resume(|from| runners.iter_mut().try_for_each(|runner| runner.run.load(from)))?;
+    let (mut samples, mut windows) = (Vec::new(), WindowTimes::default());
     let mut reused: Option<ReuseCounts> = None;
     let end = loop {
-        let mut machine = build(system, options, &runners);
-        if let Some((period, packets)) = system.spec.measure.series.zip(machine.packets_mut()) {
+        let mut machine = build(system, options, (&runners, kept.division()));
+        let is_resumed = kept.resume_machine(&mut *machine)?;
+        if let Some((period, packets)) = system.spec.measure.series.zip(machine.packets_mut()).filter(|_| !is_resumed) {
             packets.sample_every(period);
         }
-        let watch = Stopwatch::start();
+        kept.watch = Stopwatch::start();
         let control = Control::new(network, &options.progress, &mut *machine, batch, numbers.total());
-        let mut control = control.after(before);
-        let end = control.run(&mut runners)?;
+        let mut control = control.after(kept.totals.before);
+        let end = control.run(&mut runners, &mut kept)?;
         for (number, own) in control.packet_hops.iter().enumerate() {
-            packet_hops[numbers.job(number)] += own;
+            kept.totals.packet_hops[numbers.job(number)] += own;
         }
-        seconds += watch.seconds();
+        kept.totals.seconds += kept.watch.seconds();
         machine.window_times().iter().for_each(|own| windows.add(own));
         if let Some(own) = machine.reuse() {
             reused.get_or_insert_default().add(&own);
         }
-        before += end;
+        kept.totals.before += end;
         if runners.len() > 1 {
             samples = machine.samples(end);
         }
@@ -84,6 +90,7 @@ fn simulate_once(system: &System, options: &RunOptions) -> Result<PointResult, R
             break end;
         }
     };
+    let Totals { packet_hops, seconds, .. } = kept.totals;
     let result =
         |(runner, packet_hops): (Runner, u64)| runner.run.result(&RunTotals { packet_hops, end, wall_s: seconds });
     let mut points: Vec<PointResult> = runners.into_iter().zip(packet_hops).map(result).collect();
@@ -102,6 +109,19 @@ fn simulate_once(system: &System, options: &RunOptions) -> Result<PointResult, R
     point.processes = processes(&*options.exchange, &windows);
     report_done(&options.progress);
     Ok(point)
+}
+
+/// Opens the checkpoints of a run.
+fn checkpoints_of<'a>(system: &System, options: &'a RunOptions) -> Result<Checkpoints<'a>, RunError> {
+    let interval = system.spec.measure.checkpoint.map(|interval| interval.0 as f64 / 1e3);
+    if interval.is_some() && options.checkpoints.is_none() {
+        return Err(RunError::System(KeyError::new(
+            "measure.checkpoint",
+            "checkpoints require a folder of results and points that run in this process: leave the key out, or choose a \
+             folder (`--out`, `directory`) and no executor",
+        )));
+    }
+    Checkpoints::open(options.checkpoints.as_ref().zip(interval), &*options.exchange)
 }
 
 /// Returns the mean times of a window over all processes. None for a run in one process.
@@ -183,8 +203,12 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
     Runner { run, foreground: !system.jobs[job].background }
 }
 
-/// Builds the machine of a system at time 0, divided over threads.
-fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
+/// Builds the machine of a system at time 0, divided over threads or as `division` says.
+fn build(
+    system: &System,
+    options: &RunOptions,
+    (runners, division): (&[Runner], Option<DivisionRule>),
+) -> Box<dyn Machine> {
     let numbers = Arc::new(system.numbers());
     let limit = system.network.time_limit(system.spec.measure.max_time);
     let of_job = |job| {
@@ -199,6 +223,7 @@ fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn M
             threads: threads(system, options),
             exchange: &options.exchange,
             grain: options.grain,
+            division,
             numbers: &numbers,
             jobs: &jobs,
             traffic: &|part| {

@@ -6,6 +6,7 @@ use engine::{Alone, Exchange};
 use fabric::Grain;
 use units::{KeyError, Time, counted};
 
+use super::checkpoints::CheckpointPlace;
 use crate::progress::Progress;
 
 /// Reason why a run ended without a result.
@@ -58,6 +59,9 @@ pub enum RunError {
     /// The run is repeated without `simulation.reuse`. `run` and `simulate` do so themselves.
     #[error("the run cannot go on with `simulation.reuse`: {0}")]
     GaveUp(String),
+    /// A checkpoint cannot be written, or cannot be gone on from.
+    #[error("{0}")]
+    Checkpoint(String),
     /// The user has cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,
@@ -76,11 +80,19 @@ pub struct RunOptions {
     pub exchange: Arc<dyn Exchange>,
     /// Paths of the files that the experiment names, and hashes of their contents, which all processes have to agree on.
     pub inputs: Vec<(String, String)>,
+    /// Place of checkpoints, which a run with `measure.checkpoint` requires.
+    pub checkpoints: Option<CheckpointPlace>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        let (grain, progress) = (Grain::default(), Progress::default());
-        Self { threads: 0, grain, progress, exchange: Arc::new(Alone), inputs: Vec::new() }
+        Self {
+            threads: 0,
+            grain: Grain::default(),
+            progress: Progress::default(),
+            exchange: Arc::new(Alone),
+            inputs: Vec::new(),
+            checkpoints: None,
+        }
     }
 }

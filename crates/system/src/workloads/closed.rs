@@ -38,6 +38,7 @@ pub(super) struct ClosedCounts {
     pub messages: Option<MessageTimes>,
     pub series: Series,
 }
+units::state!(ClosedCounts { counts, latency, channels, under_way, relayed, series; each messages });
 
 impl ClosedCounts {
     /// Creates empty counts. `packet` is the size of packets in bytes. Messages of more than `striped_above` bytes are

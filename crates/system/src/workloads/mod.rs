@@ -26,7 +26,7 @@ use std::sync::Arc;
 use fabric::Batch;
 use mpi::program::Programs;
 use traffic::Placement;
-use units::{NodeId, Time};
+use units::{NodeId, State, Time};
 
 use crate::progress::Phase;
 use crate::run::outcome::RunError;
@@ -217,7 +217,7 @@ pub struct JobCounts {
 }
 
 /// State of one run of a workload.
-pub trait WorkloadRun {
+pub trait WorkloadRun: State {
     /// Creates the traffic of a partition at the beginning of a machine.
     fn traffic(&self, part: Part<'_>) -> JobTraffic;
     /// Begins on a machine at time 0.

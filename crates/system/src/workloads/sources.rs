@@ -40,6 +40,10 @@ pub(crate) struct Sources {
     /// Delivered share of the bytes of each source that entered the network. Empty unless the network fills.
     delivered_shares: Vec<f64>,
 }
+units::state!(Sources {
+    delivered, before, at, sums, squares, observations, delivered_shares;
+    rebuilt weights, backlogged, bytes
+});
 
 impl Sources {
     /// Memory of a node, in bytes: its weight, its progress, its sums, and the lists of an observation.

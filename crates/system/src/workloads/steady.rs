@@ -6,6 +6,7 @@
 use engine::statistics::{self, Batch as Mean, Estimate, Histogram};
 use fabric::{Batch, ChannelUse};
 use topology::ChannelSource;
+use units::{Record, State};
 
 use super::sources::{FEWEST_ARRIVALS, is_below};
 use super::{JobCounts, RunContext, RunState, RunTotals, WorkloadRun};
@@ -72,9 +73,9 @@ pub(super) enum IntervalEnd {
 }
 
 /// Workload's part of the measurement of a steady state.
-pub(super) trait Sampler {
+pub(super) trait Sampler: State {
     /// Counts of a batch.
-    type Counts;
+    type Counts: Record;
     /// Largest number of batches from one decision to the next, and number of batches in an observation.
     const STEP: usize;
     /// Whether the measured interval is that of the counted batches. Otherwise batches of the drain count too, and the
@@ -129,6 +130,12 @@ enum Stage {
     Drain { start: u64, longest: u64 },
     Done,
 }
+units::record!(match Stage {
+    0 => WarmUp { check_at: check_at },
+    1 => Measure { check_at: check_at },
+    2 => Drain { start: start, longest: longest },
+    3 => Done {},
+});
 
 /// State of a run that measures a steady state.
 pub(super) struct SteadyRun<S: Sampler> {
@@ -147,6 +154,10 @@ pub(super) struct SteadyRun<S: Sampler> {
     now: u64,
     pub found: FinalCounts,
 }
+units::state!(generic [S: Sampler] SteadyRun<S> {
+    sampler, stage, batches, measured, closeness, settled, converged, drained, saturated, now;
+    rebuilt found
+});
 
 /// Final counts of the machine.
 #[derive(Default)]

@@ -164,6 +164,7 @@ struct PhaseCounts {
     /// Time from the begin of the phase to the last arrival at each node, in ticks.
     arrivals: Vec<u64>,
 }
+units::record!(PhaseCounts { time, finished, bytes, senders, sent, arrivals });
 
 /// Returns the bytes of a node's flows to each destination, in ascending order of destinations.
 fn by_destination<'a>(flows: &'a [Flow]) -> Vec<(NodeId, u64)> {
@@ -215,6 +216,7 @@ struct VolumesRun {
     /// Whether the phase has ended, or the time is up.
     ended: bool,
 }
+units::state!(VolumesRun { flows, volume, delivered, begun, longest, done, counted, ended; rebuilt volumes, context });
 
 impl VolumesRun {
     fn new(volumes: Volumes, context: RunContext) -> Self {

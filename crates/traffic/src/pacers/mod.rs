@@ -12,10 +12,12 @@ mod window;
 
 use std::fmt::Debug;
 
+use units::State;
+
 pub use catalogue::{PacerSpec, WindowSpec};
 
 /// Flow control of some nodes' flows: decides whether a packet may leave. Flows are numbered from 0.
-pub trait Pacer: Debug + Send {
+pub trait Pacer: Debug + Send + State {
     /// Adds a flow; returns its number.
     fn add_flow(&mut self) -> u32;
     /// Returns whether a packet of `bytes` bytes of `flow` may leave now. `flow` is `None` for a flow that has not sent

@@ -15,6 +15,7 @@ pub(super) struct Window {
     /// Number of outstanding bytes, by flow.
     outstanding: Vec<u64>,
 }
+units::state!(Window { outstanding; rebuilt size });
 
 impl Window {
     /// Creates the pacer without flows. `size` is the size of a window in bytes.

@@ -19,6 +19,7 @@ pub(super) struct Leaving {
     /// Candidate that was served last (`Side`).
     last: u8,
 }
+units::record!(Leaving { candidate, bytes, last });
 
 impl Side for Leaving {
     #[inline(always)]

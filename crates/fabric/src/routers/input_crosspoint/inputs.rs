@@ -18,6 +18,7 @@ pub(super) struct InputSide {
     /// Candidate that was served last (`Side`).
     last: u8,
 }
+units::record!(InputSide { free_at, waking, last });
 
 impl Side for InputSide {
     #[inline(always)]

@@ -67,6 +67,10 @@ pub struct InputCrosspointQueued {
     /// link.
     columns: RequestTable<Leaving>,
 }
+units::state!(InputCrosspointQueued {
+    queues, held, inputs, marked, crosspoints, columns;
+    rebuilt arbitration, vc_shift, queues_per_vc, words, row, depth
+});
 
 /// Returns the depth of the crosspoints of the router that has a port.
 fn own_depth(fabric: &Fabric, port: usize) -> u32 {

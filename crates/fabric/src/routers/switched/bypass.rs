@@ -19,6 +19,7 @@ pub(super) struct Trial {
     /// Number of packets that took the bypass since the last decision.
     passed: u32,
 }
+units::record!(Trial { is_on, left, tried, passed });
 
 /// Arrivals from one decision to the next while packets try.
 const TRIAL: u32 = 1 << 11;

@@ -24,6 +24,7 @@ pub(super) struct Fifo {
     /// Whether the size of the head is not the largest.
     pub odd: bool,
 }
+units::record!(Fifo { queue, held, out, class, odd });
 
 impl Fifo {
     /// Copies the output, the class and the size flag of the head, if there is one.
@@ -48,6 +49,7 @@ pub(super) struct InputSide {
     /// Mask of virtual channels that have packets.
     pub filled: u64,
 }
+units::record!(InputSide { free_at, filled });
 
 impl Switched {
     /// Queues a packet that will leave by an output. The head of a free input requests its output.

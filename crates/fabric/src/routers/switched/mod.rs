@@ -74,6 +74,10 @@ pub struct Switched {
     trial: Trial,
     multicast: Multicast,
 }
+units::state!(Switched {
+    fifos, input_sides, ages, requests, buffers, filled, first, active, heads, trial, multicast;
+    rebuilt vc_shift, arbitration, takes_first
+});
 
 impl Switched {
     /// Creates empty input-queued routers.

@@ -44,6 +44,7 @@ pub(super) struct Multicast {
     /// Matching of the heads and outputs of a router.
     pub matching: Matching,
 }
+units::state!(Multicast { since, left, sending, tetris, matching; rebuilt spec });
 
 /// Candidate with its sort keys: `rank` first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +78,7 @@ pub(super) struct Matching {
     /// By router, the candidate that comes first.
     pub first: Vec<u32>,
 }
+units::state!(Matching { first; rebuilt given, order, ready, residue, ports });
 
 impl Multicast {
     /// Creates the state of a partition.

@@ -30,6 +30,7 @@ pub(super) struct Tetris {
     heights: Vec<u32>,
     drops: u64,
 }
+units::state!(Tetris { dropped, heights, drops });
 
 impl Tetris {
     /// Creates the columns without blocks.

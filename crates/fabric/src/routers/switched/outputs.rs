@@ -19,6 +19,7 @@ pub(super) struct Buffer {
     /// Bytes of the packets in the queue.
     pub queued: u32,
 }
+units::record!(Buffer { queue, queued });
 
 /// Output side of the crossbar, with a summary of its buffers. The mask of buffers with packets lies apart
 /// (`Switched::filled`), since mostly none has any.
@@ -37,6 +38,7 @@ pub(super) struct OutputSide {
     /// Whether some buffer has packets.
     pub has_packets: bool,
 }
+units::record!(OutputSide { free_at, leaving, last_vc, last, waking, has_packets });
 
 impl Side for OutputSide {
     #[inline(always)]

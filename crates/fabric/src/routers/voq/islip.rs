@@ -29,6 +29,7 @@ pub(super) struct Islip {
     /// List of ports, kept to avoid allocation.
     scratch: Vec<u16>,
 }
+units::state!(Islip { granted, accepted, requests, grants, asked, scratch; rebuilt iterations, words });
 
 impl Islip {
     /// Creates the state with initial pointers.

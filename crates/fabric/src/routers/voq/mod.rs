@@ -44,6 +44,7 @@ pub struct VirtualOutputQueued {
     /// By output port, the number of packets at the inputs that wait for it.
     wanted: Vec<u32>,
 }
+units::state!(VirtualOutputQueued { queues, islip, input_sides, wanted; each multicasts, sets; rebuilt vc_shift });
 
 /// Input side of the crossbar.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +54,7 @@ struct InputSide {
     /// Whether a wake-up is pending.
     waking: bool,
 }
+units::record!(InputSide { free_at, waking });
 
 /// Packet that may cross the crossbar.
 #[derive(Clone, Copy, Debug)]

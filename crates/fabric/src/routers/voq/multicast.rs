@@ -24,6 +24,7 @@ pub(super) struct MulticastQueues {
     /// Turns, by router.
     turns: Vec<RoundRobinState>,
 }
+units::state!(MulticastQueues { queues, last_vc, turns });
 
 /// Round-robin state of a router.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +34,7 @@ struct RoundRobinState {
     /// Whether multicast packets go first at the next visit.
     multicasts_next: bool,
 }
+units::record!(RoundRobinState { first, multicasts_next });
 
 impl MulticastQueues {
     /// Creates empty queues.

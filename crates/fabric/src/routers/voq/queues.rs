@@ -28,6 +28,7 @@ pub(super) struct Queues {
     /// Bytes that each input holds, as the upstream output accounts for them.
     pub held: Vec<u32>,
 }
+units::state!(Queues { queues, filled, ports, packets, last, held; rebuilt outputs, vc_shift, words, port_words });
 
 impl Queues {
     /// Creates empty queues.

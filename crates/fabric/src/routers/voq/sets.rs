@@ -49,6 +49,7 @@ pub(super) struct SetQueues {
     /// Choice of a port at the largest sum, by port and set of available outputs.
     choices: Vec<SetChoice>,
 }
+units::state!(SetQueues { queues, lengths, first; rebuilt sets, gains, ports, sums, choices });
 
 impl SetQueues {
     /// Creates empty queues.

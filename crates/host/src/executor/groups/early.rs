@@ -16,10 +16,12 @@ pub(super) struct Run {
     /// Sum of the contributors' numbers.
     pub sum: u64,
 }
+units::record!(Run { from, to, work, contributions, sum });
 
 /// Runs in the order of segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Early(Vec<Run>);
+units::record!(Early { 0 });
 
 impl Early {
     /// Adds a segment, not before `base`. Returns whether it is the first of its number.

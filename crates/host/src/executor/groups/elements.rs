@@ -20,6 +20,7 @@ pub(super) struct Elements {
     /// Last reference. All members of a group get a result at about the same time.
     known: Option<(Wanted, Reference)>,
 }
+units::state!(Elements { checked, digest; rebuilt known });
 
 /// Checked elements of an executor's members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -48,6 +48,10 @@ pub(super) struct Member {
     /// Acknowledgements that wait in the interface's queue.
     pub acknowledgements: VecDeque<u32>,
 }
+units::state!(Member {
+    lanes, turns, next, ops, finished, early, released, released_at, streams, under_way, acknowledgements;
+    rebuilt group, member, of, rank, node
+});
 
 /// Source that sends segments of a member.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,7 @@ pub(super) struct Lane {
     /// are served round robin.
     pub is_queued: bool,
 }
+units::record!(Lane { source, taken, is_queued });
 
 /// Time of a handing over of segments to the interface.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,6 +74,7 @@ pub(super) struct HandOver {
     /// Tick of the network.
     pub tick: u64,
 }
+units::record!(HandOver { now, tick });
 
 /// Next step of a member's sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -77,6 +77,7 @@ struct Called {
     /// First segment of the operation.
     first: u32,
 }
+units::record!(Called { op, id, member, first });
 
 /// Packet that passes the interface of its receiver.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +85,7 @@ struct PassingPacket {
     member: u32,
     arrival: GroupArrival,
 }
+units::record!(PassingPacket { member, arrival });
 
 /// Members of groups on an executor's nodes.
 #[derive(Debug)]
@@ -113,6 +115,11 @@ pub(super) struct Memberships {
     /// Results of checking elements.
     elements: Elements,
 }
+units::state!(Memberships {
+    called, passing, arrived, given, items, waited, verified, elements;
+    each members;
+    rebuilt groups, nodes, first, of_ranks
+});
 
 impl Memberships {
     /// Returns the member of a local rank in the group with a context.

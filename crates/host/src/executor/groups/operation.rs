@@ -21,6 +21,10 @@ pub(super) enum Items {
     /// End of each item: the segment behind its last.
     Uneven(Arc<[u32]>),
 }
+units::record!(match Items {
+    0 => Even { 0: count },
+    1 => Uneven { 0: ends },
+});
 
 impl Items {
     /// Returns the segments of an item.
@@ -55,6 +59,14 @@ pub enum Work {
     /// segments in turn.
     ByOwners,
 }
+units::record!(
+    enum Work {
+        Copy,
+        ForAll,
+        ForOne,
+        ByOwners,
+    }
+);
 
 impl Work {
     const fn of(call: &GroupCall) -> Self {
@@ -166,6 +178,7 @@ pub(super) struct Shape {
     pub items: Items,
     pub segments: u32,
 }
+units::record!(Shape { work, items, segments });
 
 impl Shape {
     /// Returns the segmentation of a call, or the number of its segments if they are too many.
@@ -229,6 +242,7 @@ pub(super) struct Owners {
     pub members: u32,
     pub trees: u32,
 }
+units::record!(Owners { members, trees });
 
 impl Owners {
     /// Returns the member that owns a segment.
@@ -295,6 +309,10 @@ pub(super) struct GroupOp {
     /// Bytes of items that have been handed to the interface.
     pub handed_bytes: u64,
 }
+units::record!(GroupOp {
+    call, place, first, shape, own, owners, results, outgoing, incoming, is_stream, handed, is_let_in, has_waited,
+    sent, missing, got, complete, ended, acknowledged, written, written_at, handed_bytes;
+});
 
 impl GroupOp {
     /// Creates the operation of a member of a group, from segment `first` on.

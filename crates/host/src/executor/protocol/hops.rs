@@ -35,6 +35,9 @@ pub(in super::super) struct Hop {
     pub claims: bool,
     pub ranks: RankEnds,
 }
+units::record!(Hop {
+    op, message, piece, node, rails, rail, bytes, before, written, is_data, is_striped, claims, ranks;
+});
 
 impl Executor {
     /// Returns the rail of a message by the policy.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::{Owner, Stream};
 use fabric::{Actions, Demand, FLOW_BITS, Notice, NoticeContent, Target};
-use units::{NodeId, PlaneId, RouterId};
+use units::{NodeId, PlaneId, RouterId, State};
 
 use super::spec::PacedSpec;
 use crate::network::Network;
@@ -32,6 +32,21 @@ pub(super) enum Acknowledgements {
     Packets(AckPackets),
     /// Notices, which load nothing.
     Notices(AckNotices),
+}
+
+impl State for Acknowledgements {
+    fn save(&self, to: &mut Vec<u8>) {
+        if let Self::Packets(acks) = self {
+            acks.save(to);
+        }
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Option<()> {
+        match self {
+            Self::Packets(acks) => acks.load(from),
+            Self::Notices(_) => Some(()),
+        }
+    }
 }
 
 impl Acknowledgements {
@@ -85,6 +100,7 @@ pub(super) struct AckPackets {
     /// to the node.
     queues: Vec<VecDeque<(NodeId, u32)>>,
 }
+units::state!(AckPackets { streams, queues; rebuilt spec, size, number, sources });
 
 impl AckPackets {
     fn new(spec: &PacedSpec, (size, class): (u32, usize), nodes: &[u32]) -> Self {

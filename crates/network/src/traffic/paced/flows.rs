@@ -10,6 +10,7 @@ pub(super) struct Flows {
     /// Flows of each node: destinations in ascending order, with flow numbers.
     by_node: Vec<Vec<(Target, u32)>>,
 }
+units::state!(Flows { by_node });
 
 impl Flows {
     /// Creates an empty table for `nodes` nodes.

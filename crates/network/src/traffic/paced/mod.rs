@@ -47,6 +47,11 @@ enum Given {
     Acknowledgement,
     Data(Demand),
 }
+units::record!(match Given {
+    0 => Nothing {},
+    1 => Acknowledgement {},
+    2 => Data { 0: demand },
+});
 
 /// Traffic of a job behind a pacer, at the nodes of one partition.
 #[derive(Debug)]
@@ -69,6 +74,7 @@ pub struct PacedTraffic {
     /// Time of each source's alarm, in ticks. 0 without an alarm.
     alarms: Vec<u64>,
 }
+units::state!(PacedTraffic { inner, pacer, acks, flows, turns, queues, given, alarms; rebuilt numbers, planes });
 
 impl PacedTraffic {
     /// Memory of a flow in bytes: its number by destination and its pacer's state. Includes the spare capacity of lists

@@ -21,6 +21,7 @@ struct Queue {
     /// Number of the node's packets before the cursor.
     drawn: u64,
 }
+units::record!(Queue { to, head, cursor, drawn });
 
 /// Packets that a node has drawn from its source.
 #[derive(Debug, Default)]
@@ -32,12 +33,14 @@ struct NodeQueues {
     /// Queues of the flows with waiting packets.
     queues: Vec<Queue>,
 }
+units::record!(NodeQueues { front, drawn, queues });
 
 /// Queues of some nodes.
 #[derive(Debug)]
 pub(super) struct Queues {
     nodes: Vec<NodeQueues>,
 }
+units::state!(Queues { nodes });
 
 impl Queues {
     /// Memory of a source with one waiting flow, in bytes.

@@ -16,6 +16,7 @@ pub(super) struct Operations {
     /// Mean number of destinations, from the experiment.
     fanout: f64,
 }
+units::state!(Operations { all, each; rebuilt fanout });
 
 /// Arrivals of one operation.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,7 @@ struct Arrived {
     /// Largest latency, in parts of a tick.
     last: u64,
 }
+units::record!(Arrived { key, copies, last });
 
 /// Number of a source's latest operations that are searched first. Nearly all operations with copies still to come are
 /// among them.

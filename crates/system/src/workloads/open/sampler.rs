@@ -32,6 +32,7 @@ pub(super) struct OpenSampler {
     /// Collective operations. None unless messages have several destinations.
     operations: Option<Operations>,
 }
+units::state!(OpenSampler { sources; each messages, operations; rebuilt open, context, capacity, senders });
 
 impl OpenSampler {
     pub fn new(open: Open, context: RunContext) -> Self {

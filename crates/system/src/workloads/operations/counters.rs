@@ -20,6 +20,7 @@ pub(super) struct OperationCounters {
     /// Number of finished operations of each group.
     by_group: Vec<u64>,
 }
+units::state!(OperationCounters { open, kept, from, until, by_group });
 
 /// Operation, with times in picoseconds from its begin.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +34,7 @@ pub(super) struct Operation {
     /// Begin of the last member.
     last_begin: u64,
 }
+units::record!(Operation { members, end, copies, completion, last_begin });
 
 /// Sums over measured operations, in picoseconds.
 #[derive(Debug, Default)]
@@ -43,6 +45,7 @@ struct MeasuredOperations {
     completion: u64,
     last_begin: u64,
 }
+units::record!(MeasuredOperations { times, time, copies, completion, last_begin });
 
 impl MeasuredOperations {
     fn add(&mut self, own: &Operation) {
@@ -61,6 +64,7 @@ pub(super) struct Ended {
     /// Sum of the operations' times, in picoseconds.
     pub time: u64,
 }
+units::record!(Ended { count, time });
 
 impl OperationCounters {
     /// Creates the counters of `groups` groups.

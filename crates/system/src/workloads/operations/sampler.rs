@@ -41,6 +41,11 @@ pub(super) struct OperationsSampler {
     /// Final counts of the machine.
     counts: HostCounts,
 }
+units::state!(OperationsSampler {
+    counters, ended;
+    each ended_by;
+    rebuilt load, packets, ranks, program, timing, context, groups, node_of, capacity, counts
+});
 
 impl OperationsSampler {
     /// Creates the sampler of a run that is about to begin.

@@ -50,6 +50,10 @@ pub(super) struct RanksRun {
     longest: u64,
     now: u64,
 }
+units::state!(RanksRun {
+    counted, progress, held_since, idle_until, longest, now;
+    rebuilt ranks, context, node_of, groups, expected, ended, explained
+});
 
 /// State of a run's executors at its end.
 #[derive(Debug, Default)]
@@ -245,6 +249,9 @@ pub(crate) fn traffic_of(
     }
     if own.measure.timeline {
         executor.trace();
+    }
+    if own.measure.checkpoint.is_some() {
+        executor = executor.with_checkpoints();
     }
     let context = RankContext {
         job: *job,
