@@ -146,7 +146,7 @@ pub(crate) trait MessageRun {
         }
     }
 
-    /// Tells the traffic what it has to learn at the present instant, and releases the heads that are due.
+    /// Tells the traffic the events that are due at the present instant, and releases the heads that are due.
     fn hand_over(&mut self) {
         let (now, handover) = (self.now(), self.handover());
         if !handover.learned.is_empty() {
