@@ -160,6 +160,71 @@ def test_threads_and_seeds_change_nothing() -> None:
     assert points[0] == points[1]
 
 
+EXCHANGE = {"kind": "exchange", "dims": [4, 4], "volume": "256 KiB"}
+HALO = {"kind": "program", "program": {"kind": "halo-2d", "message_size": "64 KiB", "iterations": 20}}
+OPEN = {"kind": "traffic", "load": 0.2, "message_size": "8 KiB", "pattern": {"kind": "shift", "offset": 5}}
+MEASURE = {"warm_up": "1 ms", "min_time": "10 ms", "max_time": "11 ms"}
+
+
+def validated(share: float, threads: int = 1, **sections: Any) -> ct.Point:
+    """Returns the result of a run on a fat tree that is validated by packets."""
+    tree = {"topology": {"kind": "fat-tree", "k": 4, "n": 2}, "routing": {"kind": "d-mod-k"}}
+    simulation = {"model": "flow", "validate": share}
+    return ct.run({**BASE, **tree, "simulation": simulation, **sections}, threads=threads)[0]
+
+
+@pytest.mark.parametrize(
+    ("sections", "sample", "messages"),
+    [
+        ({"workload": EXCHANGE}, "1 of 2 phases", 32),
+        ({"workload": HALO}, "the messages that arrive in the first", 32),
+        ({"workload": OPEN, "measure": MEASURE}, "the messages that arrive in the first", 32),
+    ],
+)
+def test_a_sample_is_validated_by_packets(sections: dict[str, Any], sample: str, messages: int) -> None:
+    """Catches a sample of another size, messages that are compared with others, and errors that depend on threads.
+
+    None of these messages meets another for long, so that both models agree.
+    """
+    points = [validated(0.05, threads, **sections) for threads in (1, 2)]
+    found = points[0]["validation"]
+    assert found == points[1]["validation"]
+    assert found["sample"].startswith(sample)
+    assert found["messages"] >= messages
+    assert 0 <= found["error_mean"] <= found["error_max"] < 0.1
+    assert found["time_ratio"] == pytest.approx(1, abs=0.05)
+    whole = points[0]["packet_hops"]
+    assert found["messages"] < whole
+
+
+def test_an_error_of_flows_is_seen() -> None:
+    """Catches an error that is always small: the flow model does not contain the crossbar of these routers.
+
+    All nodes of a HyperX with four nodes a router send to all neighbours, which packets do more slowly.
+    """
+    halo = {"kind": "program", "program": {"kind": "halo-3d", "message_size": "64 KiB", "dims": [4, 4, 4]}}
+    hyperx = {"kind": "hyperx", "dims": [4, 4], "nodes_per_router": 4}
+    sections = {"workload": halo, "router": {"kind": "input-queued"}, "topology": hyperx}
+    sections["routing"] = {"kind": "dimension-order"}
+    found = validated(1.0, **sections)["validation"]
+    packet = ct.run({**BASE, **sections})[0]
+    assert found["error_mean"] > 0.02
+    # All messages are in the sample.
+    assert found["messages"] >= 64 * 6 / 2
+    assert found["packets"] <= packet["packets"]
+
+
+def test_jobs_are_validated_together() -> None:
+    """Catches messages of one job that are compared with those of another."""
+    jobs = [
+        {"name": name, "nodes": nodes, "workload": {"kind": "program", "program": {**HALO["program"], "dims": [2, 4]}}}
+        for name, nodes in (("one", "0-7"), ("two", "8-15"))
+    ]
+    found = validated(0.1, job=jobs)["validation"]
+    assert found["messages"] > 16
+    assert found["error_max"] < 0.1
+
+
 def test_check_estimates_messages() -> None:
     """Catches an estimate of the packets of messages: their sizes change neither the counts nor the time."""
     for size in ("64 KiB", "64 MiB"):
@@ -211,3 +276,11 @@ def test_refused_keys_are_named(key: str, sections: dict[str, Any]) -> None:
         ct.check({**base, "simulation": {"model": "flow"}, **sections})
     assert key.rsplit(".", 1)[-1] in str(raised.value)
     assert "flow" in str(raised.value)
+
+
+def test_other_models_refuse_validation() -> None:
+    """Catches a validation that is ignored."""
+    for model in ("packet", "delay"):
+        simulation = {"model": model, "validate": 0.01}
+        with pytest.raises(ct.ExperimentError, match=r"simulation\.model"):
+            ct.check({"link": BASE["link"], "topology": "torus:4x4", "simulation": simulation, "workload": HALO})

@@ -6,6 +6,7 @@ use ::mpi::collectives::CollectiveBackend;
 use units::{KeyError, NodeId, PlaneId, VcClass};
 
 use crate::reuse;
+use crate::validation;
 use ::experiment::{ExperimentSpec, InSwitchSpec, JobSpec, Model, WorkloadSpec};
 use ::network::{DelayModel, Feature, FlowModel, NetworkModel, PacketModel, ReuseModel};
 use ::routing::{Hop, RouteState, Routing};
@@ -52,6 +53,7 @@ pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
 /// If a key has no meaning in the model. The error names the first such key.
 pub(crate) fn check(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Result<(), KeyError> {
     reuse::check(spec, model)?;
+    validation::check(spec, model.has(Feature::Flows))?;
     let lacks = |feature: Feature| !model.has(feature);
     let found = chosen(spec).or_else(|| lacks(Feature::Routers).then(|| routers(spec)).flatten());
     let found = found.or_else(|| lacks(Feature::Routes).then(|| routes(spec)).flatten());
