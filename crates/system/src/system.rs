@@ -570,7 +570,7 @@ fn check_switches(
 ) -> Result<(), KeyError> {
     let fault = |job: &JobBuilder| {
         let groups = job.workload.groups();
-        if let Some(reason) = model::no_switches(model) {
+        if let Some(reason) = model::no_switches(model, &Demand::of(&*job.workload)) {
             return (!groups.is_empty()).then_some(reason);
         }
         let used: Vec<NodeId> = job.workload.placement().used().collect();

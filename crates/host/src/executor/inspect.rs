@@ -1,5 +1,6 @@
 //! State of an executor's ranks as seen from outside.
 
+use crate::nic::BusParams;
 use mpi::program::Interval;
 
 use super::{Executor, MessageNotes, PendingSend, Rank};
@@ -30,6 +31,11 @@ impl Executor {
     /// ([`crate::PartParams::rates`]).
     pub fn part_rates(&self) -> [f64; 2] {
         self.interface.parts.rates(self.interface.packet)
+    }
+
+    /// Returns the host bus of a node.
+    pub fn bus(&self) -> BusParams {
+        self.interface.parts.bus
     }
 
     /// Returns the first error of the lowest rank, if the ranks cannot go on.
