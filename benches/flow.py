@@ -63,6 +63,7 @@ def traffics(folder: Path) -> dict[str, dict[str, object]]:
             "algorithm": "recursive-doubling",
             "size": "256 KiB",
         },
+        "copies": {"kind": "collective", "operation": "allgather", "algorithm": "in-switch", "size": "64 KiB"},
         "incast": {"kind": "incast", "message_size": "64 KiB"},
         "training": {
             "kind": "training",

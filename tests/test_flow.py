@@ -15,6 +15,7 @@ BASE: dict[str, Any] = {
     "link": {"bandwidth": "8 Gb/s", "delay": "20 ns"},
     "router": {"kind": "output-queued", "delay": "90 ns"},
 }
+COMBINED = {"kind": "collective", "operation": "allreduce", "algorithm": "in-switch", "size": "1 KiB"}
 PACER = {"kind": "window", "window": "8 KiB"}
 ONE_ROUTER, TWO_ROUTERS = 130.0, 240.0
 
@@ -160,6 +161,176 @@ def test_threads_and_seeds_change_nothing() -> None:
     assert points[0] == points[1]
 
 
+@pytest.mark.parametrize("topology", ["single-switch:8", "fat-tree:k=4,n=2", "mesh:3x3"])
+@pytest.mark.parametrize("router", ["output-queued", "virtual-output-queued"])
+def test_copies_in_routers_take_what_their_packets_take(topology: str, router: str) -> None:
+    """Catches a tree whose channels carry a multicast twice, and copies that cross a crossbar for free.
+
+    In the last routers, copies cross in turn. Those of several multicasts also wait for one another, unlike flows.
+    """
+    sections: dict[str, Any] = {"topology": topology, "router": {"kind": router, "delay": "90 ns"}}
+    if topology.startswith("fat-tree"):
+        sections["routing"] = {"kind": "d-mod-k"}
+    for operation, error in (("broadcast", 0.01), ("allgather", 0.11 if router.startswith("virtual") else 0.01)):
+        program = {"kind": "collective", "operation": operation, "algorithm": "in-switch", "size": "64 KiB"}
+        flow, packet = (run(model, program, **sections) for model in ("flow", "packet"))
+        assert flow["time_ns"] == pytest.approx(packet["time_ns"], rel=error), operation
+        assert flow["groups_verified"]
+
+
+def test_a_multicast_in_a_switch_takes_its_closed_form() -> None:
+    """Catches a multicast that sends each copy by the channel of its node."""
+    size = 1 << 16
+    program = {"kind": "collective", "operation": "broadcast", "algorithm": "in-switch", "size": f"{size} B"}
+    assert run("flow", program, topology="single-switch:8")["time_ns"] == size + ONE_ROUTER
+
+
+@pytest.mark.parametrize("groups", ["one-shot", "persistent"])
+def test_multicasts_at_a_rate_take_what_their_packets_take(groups: str) -> None:
+    """Catches copies that are lost or that load channels before routers part them."""
+    workload = {
+        "kind": "collective", "collectives": "hardware", "groups": groups, "load": 0.02, "size": "16 KiB",
+        "fanout": {"mean": 4},
+    }  # fmt: skip
+    tree = {"topology": {"kind": "fat-tree", "k": 4, "n": 2}, "routing": {"kind": "d-mod-k"}}
+    measure = {"warm_up": "1 ms", "min_time": "20 ms", "max_time": "22 ms"}
+    found = []
+    for model in ("flow", "packet"):
+        simulation = {"model": model}
+        point = ct.run({**BASE, **tree, "workload": workload, "measure": measure, "simulation": simulation})[0]
+        found.append((point["operation_time_mean_ns"], point["fanout_mean"]))
+    assert found[0] == pytest.approx(found[1], rel=0.05)
+
+
+BUS = {"kind": "loggp", "bus": {"bandwidth": "6 Gb/s", "directions": "one"}}
+
+
+@pytest.mark.parametrize("window", ["1 KiB", "512 B"])
+def test_windows_limit_the_messages_of_a_pair(window: str, tmp_path: Path) -> None:
+    """Catches a window for each message instead of one for each pair, and a round trip without its acknowledgement.
+
+    A round trip takes 516 ns: a packet of 256 ns, and a way of 130 ns there and back.
+    """
+    size = 1 << 20
+    workload = {"kind": "program", "pacer": {"kind": "window", "window": window}}
+    each = 516 / 512 if window == "512 B" else 1.0
+    for sends, time in (([(0, 1)], each), ([(0, 1), (0, 1)], 2 * each), ([(0, 1), (2, 1), (3, 1)], 3.0)):
+        workload["program"] = goal(tmp_path, 4, [(src, to, size) for src, to in sends])
+        sections = {**BASE, "topology": "single-switch:4", "workload": workload}
+        flow, packet = (ct.run({**sections, "simulation": {"model": model}})[0] for model in ("flow", "packet"))
+        assert flow["time_ns"] == pytest.approx(time * size + ONE_ROUTER, abs=20)
+        assert flow["time_ns"] == pytest.approx(packet["time_ns"], abs=20)
+
+
+def test_a_bus_of_both_directions_is_shared() -> None:
+    """Catches a bus with its whole bandwidth in each direction: every node sends and receives at once."""
+    ring = {"kind": "collective", "operation": "allreduce", "algorithm": "ring", "size": "4 MiB"}
+    sections = {"topology": "single-switch:4", "nic": BUS}
+    flow, packet = (run(model, ring, **sections)["time_ns"] for model in ("flow", "packet"))
+    assert flow == pytest.approx(packet, rel=1e-3)
+    # Six steps of 1 MiB, at half of 0.75 B/ns.
+    assert flow > 6 * (1 << 20) / 0.375
+
+
+@pytest.mark.parametrize(("buffer", "drain"), [("512 B", "8 Gb/s"), ("16 KiB", "4 Gb/s")])
+def test_receive_buffers_limit_the_rate(buffer: str, drain: str, tmp_path: Path) -> None:
+    """Catches a drain or credits that are left out: by each of them, messages to a node take longer."""
+    size = 1 << 20
+    sections = {"topology": "single-switch:4", "node": {"receive_buffer": buffer, "drain": drain}}
+    program = goal(tmp_path, 4, [(0, 1, size), (2, 1, size)])
+    flow, packet = (run(model, program, **sections)["time_ns"] for model in ("flow", "packet"))
+    assert flow > 1.05 * 2 * size
+    # A buffer that fills at first takes its bytes faster.
+    assert flow == pytest.approx(packet, rel=0.02)
+
+
+def test_backlogged_sources_fill_the_network() -> None:
+    """Catches a source that waits between its messages."""
+    tree = {"topology": {"kind": "fat-tree", "k": 4, "n": 2}, "routing": {"kind": "d-mod-k"}}
+    workload: dict[str, Any] = {"kind": "traffic", "load": 1.0, "injection": "backlogged", "message_size": "64 KiB"}
+    for pattern, error in (({"kind": "shift", "offset": 4}, 1e-9), ("uniform", 0.03)):
+        sections = {**BASE, **tree, "workload": {**workload, "pattern": pattern}}
+        flow, packet = (ct.run({**sections, "simulation": {"model": model}})[0] for model in ("flow", "packet"))
+        assert flow["accepted_load"] == pytest.approx(packet["accepted_load"], rel=error)
+
+
+def test_traffic_at_a_rate_runs_beside_ranks() -> None:
+    """Catches a job that waits for the messages of another job at its node."""
+    traffic = {"kind": "traffic", "load": 0.2, "message_size": "16 KiB"}
+    halo = {"kind": "program", "program": {"kind": "halo-2d", "message_size": "64 KiB", "dims": [2, 4]}}
+    jobs = [{"name": "open", "nodes": "0-7", "workload": traffic}, {"name": "ranks", "nodes": "8-15", "workload": halo}]
+    tree = {"topology": {"kind": "fat-tree", "k": 4, "n": 2}, "routing": {"kind": "d-mod-k"}}
+    found = [ct.run({**BASE, **tree, "job": jobs, "simulation": {"model": model}})[0] for model in ("flow", "packet")]
+    loads, times = ([point["jobs"][job][key] for point in found] for job, key in ((0, "accepted_load"), (1, "time_ns")))
+    assert loads[0] == pytest.approx(loads[1], rel=0.1)
+    assert times[0] == pytest.approx(times[1], rel=0.02)
+
+
+EXCHANGE = {"kind": "exchange", "dims": [4, 4], "volume": "256 KiB"}
+HALO = {"kind": "program", "program": {"kind": "halo-2d", "message_size": "64 KiB", "iterations": 20}}
+OPEN = {"kind": "traffic", "load": 0.2, "message_size": "8 KiB", "pattern": {"kind": "shift", "offset": 5}}
+MEASURE = {"warm_up": "1 ms", "min_time": "10 ms", "max_time": "11 ms"}
+
+
+def validated(share: float, threads: int = 1, **sections: Any) -> ct.Point:
+    """Returns the result of a run on a fat tree that is validated by packets."""
+    tree = {"topology": {"kind": "fat-tree", "k": 4, "n": 2}, "routing": {"kind": "d-mod-k"}}
+    simulation = {"model": "flow", "validate": share}
+    return ct.run({**BASE, **tree, "simulation": simulation, **sections}, threads=threads)[0]
+
+
+@pytest.mark.parametrize(
+    ("sections", "sample", "messages"),
+    [
+        ({"workload": EXCHANGE}, "1 of 2 phases", 32),
+        ({"workload": HALO}, "the messages that arrive in the first", 32),
+        ({"workload": OPEN, "measure": MEASURE}, "the messages that arrive in the first", 32),
+    ],
+)
+def test_a_sample_is_validated_by_packets(sections: dict[str, Any], sample: str, messages: int) -> None:
+    """Catches a sample of another size, messages that are compared with others, and errors that depend on threads.
+
+    None of these messages meets another for long, so that both models agree.
+    """
+    points = [validated(0.05, threads, **sections) for threads in (1, 2)]
+    found = points[0]["validation"]
+    assert found == points[1]["validation"]
+    assert found["sample"].startswith(sample)
+    assert found["messages"] >= messages
+    assert 0 <= found["error_mean"] <= found["error_max"] < 0.1
+    assert found["time_ratio"] == pytest.approx(1, abs=0.05)
+    whole = points[0]["packet_hops"]
+    assert found["messages"] < whole
+
+
+def test_an_error_of_flows_is_seen() -> None:
+    """Catches an error that is always small: the flow model does not contain the crossbar of these routers.
+
+    All nodes of a HyperX with four nodes a router send to all neighbours, which packets do more slowly.
+    """
+    halo = {"kind": "program", "program": {"kind": "halo-3d", "message_size": "64 KiB", "dims": [4, 4, 4]}}
+    hyperx = {"kind": "hyperx", "dims": [4, 4], "nodes_per_router": 4}
+    sections = {"workload": halo, "router": {"kind": "input-queued"}, "topology": hyperx}
+    sections["routing"] = {"kind": "dimension-order"}
+    found = validated(1.0, **sections)["validation"]
+    packet = ct.run({**BASE, **sections})[0]
+    assert found["error_mean"] > 0.02
+    # All messages are in the sample.
+    assert found["messages"] >= 64 * 6 / 2
+    assert found["packets"] <= packet["packets"]
+
+
+def test_jobs_are_validated_together() -> None:
+    """Catches messages of one job that are compared with those of another."""
+    jobs = [
+        {"name": name, "nodes": nodes, "workload": {"kind": "program", "program": {**HALO["program"], "dims": [2, 4]}}}
+        for name, nodes in (("one", "0-7"), ("two", "8-15"))
+    ]
+    found = validated(0.1, job=jobs)["validation"]
+    assert found["messages"] > 16
+    assert found["error_max"] < 0.1
+
+
 def test_check_estimates_messages() -> None:
     """Catches an estimate of the packets of messages: their sizes change neither the counts nor the time."""
     for size in ("64 KiB", "64 MiB"):
@@ -191,15 +362,13 @@ def test_spread_paths_are_warned_of(topology: str, routing: str | None, is_sprea
     ("key", "sections"),
     [
         ("simulation.model", {"topology": {"kind": "flat", "nodes": 4}}),
-        ("node.receive_buffer", {"node": {"receive_buffer": "64 KiB"}}),
         ("measure.series", {"measure": {"series": "1 us"}}),
         ("measure.timeline", {"measure": {"timeline": True}}),
         ("routing.kind", {"topology": "hyperx:4x4", "routing": {"kind": "ugal-l"}}),
         ("routing.kind", {"topology": "dragonfly:p=2,a=4,h=2", "routing": {"kind": "par"}}),
         ("measure.search", {"workload": {"kind": "traffic", "load": 0.1}, "measure": {"search": "saturation"}}),
-        ("workload.injection", {"workload": {"kind": "traffic", "load": 1.0, "injection": "backlogged"}}),
-        ("workload.pacer", {"workload": {"kind": "traffic", "load": 0.1, "pacer": PACER}}),
-        ("nic.bus.directions", {"nic": {"kind": "loggp", "bus": {"bandwidth": "8 Gb/s", "directions": "one"}}}),
+        ("pacer.ack_size", {"workload": {"kind": "traffic", "load": 0.1, "pacer": {**PACER, "ack_size": "64 B"}}}),
+        ("program.algorithm", {"workload": {"kind": "program", "program": COMBINED}}),
     ],
 )
 def test_refused_keys_are_named(key: str, sections: dict[str, Any]) -> None:
@@ -211,3 +380,11 @@ def test_refused_keys_are_named(key: str, sections: dict[str, Any]) -> None:
         ct.check({**base, "simulation": {"model": "flow"}, **sections})
     assert key.rsplit(".", 1)[-1] in str(raised.value)
     assert "flow" in str(raised.value)
+
+
+def test_other_models_refuse_validation() -> None:
+    """Catches a validation that is ignored."""
+    for model in ("packet", "delay"):
+        simulation = {"model": model, "validate": 0.01}
+        with pytest.raises(ct.ExperimentError, match=r"simulation\.model"):
+            ct.check({"link": BASE["link"], "topology": "torus:4x4", "simulation": simulation, "workload": HALO})

@@ -316,7 +316,7 @@ impl NodeSpec {
 }
 
 /// Simulation of the network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationSpec {
     /// Network model. Default: `"delay"` for `topology.kind = "flat"`, otherwise `"packet"`.
@@ -329,6 +329,12 @@ pub struct SimulationSpec {
     #[schemars(extend("x-rules" = ["excludes measure.series: it needs every packet", "excludes measure.timeline: it needs every packet", "excludes nic.message_order", "excludes node.receive_buffer"]))]
     #[serde(skip_serializing_if = "is_false")]
     pub reuse: bool,
+    /// Share of the packets that are also simulated one by one, to measure the error of the flow model. The sample is a
+    /// stretch of time from the start of the run, or phases of volumes. Requires the flow model. Default: no
+    /// validation.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1.0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validate: Option<f64>,
 }
 
 /// Network model.

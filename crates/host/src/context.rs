@@ -96,12 +96,21 @@ pub struct GroupParams {
     pub largest_small: u64,
     /// Largest packet, in bytes, that is combined for an operation that is not a stream. At least 1.
     pub small_packet: u32,
+    /// Number of parts into which a member divides an item on a network that takes messages whole, at least 1: one for
+    /// each tree.
+    pub parts: u32,
 }
 
 impl GroupParams {
     /// 64 segments, any number of outstanding operations, and no streams.
-    pub const DEFAULT: Self =
-        Self { window: 64, outstanding: u32::MAX, streams: u32::MAX, largest_small: u64::MAX, small_packet: u32::MAX };
+    pub const DEFAULT: Self = Self {
+        window: 64,
+        outstanding: u32::MAX,
+        streams: u32::MAX,
+        largest_small: u64::MAX,
+        small_packet: u32::MAX,
+        parts: 1,
+    };
 }
 
 impl Default for GroupParams {

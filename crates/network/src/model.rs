@@ -8,6 +8,7 @@ use engine::Exchange;
 use fabric::catalogue::RouterSpec;
 use fabric::{Grain, Plan};
 use traffic::Placement;
+use traffic::pacers::PacerSpec;
 
 use crate::feature::Feature;
 use crate::machine::Machine;
@@ -34,6 +35,8 @@ pub struct MachineJob<'a> {
     pub span: Span,
     /// Placement of its ranks or tasks.
     pub placement: &'a Placement,
+    /// Pacer of its flows, for models that do not hold back packets.
+    pub pacer: &'a PacerSpec,
 }
 
 /// Rule by which a network is divided into partitions.

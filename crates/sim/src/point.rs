@@ -13,7 +13,7 @@ use ::system as run;
 use ::system::System;
 use ::system::{Phase, Progress};
 use ::system::{RunError, RunOptions};
-use measure::PointResult;
+use measure::{PointResult, ValidationResult};
 use routing::ForwardingFiles;
 
 /// Reason why a point has no result.
@@ -204,6 +204,20 @@ fn agreed(built: Result<System, PointError>, point: &Point, options: &RunOptions
     })
 }
 
+/// Simulates a sample of a point packet by packet, and compares it with the result of the flow model.
+fn validated(
+    experiment: &Experiment,
+    point: &Point,
+    (flow, found): (&System, &PointResult),
+    options: &RunOptions,
+) -> Result<ValidationResult, PointError> {
+    let packets = Point { spec: run::packet_point(&point.spec), ..point.clone() };
+    let packet = build_for_run(experiment, &packets, &options.progress)?;
+    let proven = experiment.proofs().refuse_deadlock(&packet, &options.progress);
+    proven.map_err(|error| ended(experiment, point, error))?;
+    run::validate((flow, &packet), found, options).map_err(|error| ended(experiment, point, error))
+}
+
 /// Runs a point, or searches its saturation load if the experiment asks for it.
 ///
 /// # Errors
@@ -226,6 +240,9 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
         all.append(&mut found.warnings);
         found.warnings = all;
         found.notes.splice(0..0, analysis::notes(&system));
+        if point.spec.simulation.validate.is_some() {
+            found.validation = Some(validated(experiment, point, (&system, &*found), options)?);
+        }
     }
     result.map_err(|error| ended(experiment, point, error))
 }

@@ -20,6 +20,7 @@ mod reuse;
 mod run;
 mod shared_interfaces;
 mod system;
+mod validation;
 mod workloads;
 
 pub use build_cache::{BuildCache, GivenPrograms};
@@ -37,6 +38,7 @@ pub use run::checkpoints::CheckpointPlace;
 pub use run::outcome::{RunError, RunOptions};
 pub use run::{division, most_runs, run, saturation, search, simulate};
 pub use system::System;
+pub use validation::{packet_point, validate};
 pub use workloads::{
     Copies, DemandModel, JobCounts, OperationVolumes, RunContext, RunLength, RunState, RunTotals, SATURATED_BELOW,
     SetLoads, Weights, Workload, WorkloadRun,

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use ::mpi::collectives::CollectiveBackend;
 use units::{KeyError, NodeId, PlaneId, VcClass};
 
+use crate::groups::Demand;
 use crate::reuse;
+use crate::validation;
 use ::experiment::{ExperimentSpec, InSwitchSpec, JobSpec, Model, WorkloadSpec};
 use ::network::{DelayModel, Feature, FlowModel, NetworkModel, PacketModel, ReuseModel};
 use ::routing::{Hop, RouteState, Routing};
 use ::topology::{Endpoint, Topology, TopologySpec};
-use ::traffic::InjectionSpec;
 use ::traffic::pacers::PacerSpec;
 use fabric::catalogue::{RouterClassSpec, RouterSpec};
-use host::NicParams;
 
 /// Packet size for comparison with the sizes of control messages, in bytes. Larger messages are carried whole too.
 pub const WHOLE: u64 = 1 << 30;
@@ -22,10 +22,16 @@ pub const WHOLE: u64 = 1 << 30;
 pub const NO_CHANNELS: &str = "the delay model has no channels between routers, and so no loads of channels to work out: `analyze` is for \
                                packets";
 
-/// Returns the reason why no operation is carried out in switches. None if the model has operations in switches.
-pub(crate) fn no_switches(model: &dyn NetworkModel) -> Option<String> {
-    let whole = model.has(Feature::Flows) || model.has(Feature::Messages);
-    let lacks = !model.has(Feature::Routes) || whole;
+/// Reason why operations that routers combine are refused on a network of flows.
+const NO_COMBINING: &str = "the flow model has routers that copy, and none that combine: broadcasts, allgathers and multicasts are \
+                                       allowed in routers; choose another algorithm than `in-switch` for other operations";
+
+/// Returns the reason why the operations of some groups are not carried out in switches. None if they are.
+pub(crate) fn no_switches(model: &dyn NetworkModel, demands: &[Demand]) -> Option<String> {
+    if model.has(Feature::Flows) {
+        return demands.iter().any(Demand::combines).then(|| NO_COMBINING.to_owned());
+    }
+    let lacks = !model.has(Feature::Routes) || model.has(Feature::Messages);
     lacks.then(|| {
         format!(
             "the {} model has no switches that could carry out collective operations: choose the packet model on a topology \
@@ -52,6 +58,7 @@ pub fn of(spec: &ExperimentSpec) -> Arc<dyn NetworkModel> {
 /// If a key has no meaning in the model. The error names the first such key.
 pub(crate) fn check(spec: &ExperimentSpec, model: &dyn NetworkModel) -> Result<(), KeyError> {
     reuse::check(spec, model)?;
+    validation::check(spec, model.has(Feature::Flows))?;
     let lacks = |feature: Feature| !model.has(feature);
     let found = chosen(spec).or_else(|| lacks(Feature::Routers).then(|| routers(spec)).flatten());
     let found = found.or_else(|| lacks(Feature::Routes).then(|| routes(spec)).flatten());
@@ -169,9 +176,6 @@ fn queues(spec: &ExperimentSpec, model: &str) -> Option<Wrong> {
 /// Refuses keys that ask for single packets.
 fn flows(spec: &ExperimentSpec) -> Option<Wrong> {
     let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the flow model has {what}; leave it out")));
-    if spec.node.receive_buffer.is_some() {
-        return wrong("node.receive_buffer", "no credits of nodes: they take messages as they come");
-    }
     if !spec.networks.is_empty() {
         return wrong("network", "one network");
     }
@@ -184,19 +188,6 @@ fn flows(spec: &ExperimentSpec) -> Option<Wrong> {
     if spec.measure.search.is_some() {
         return wrong("measure.search", "no queues that grow beyond saturation");
     }
-    let parts = spec.nic.parts().map(|parts| parts.params(NicParams::free(1, 0, 1)).parts);
-    if parts.is_some_and(|parts| parts.bus.shared) {
-        return wrong("nic.bus.directions", "buses of full duplex only");
-    }
-    if parts.is_some_and(|parts| parts.bus.of_node && spec.topology.planes > 1) {
-        return wrong("nic.bus.of", "a bus for each rail");
-    }
-    let is_open = |job: &JobSpec| matches!(job.workload, WorkloadSpec::Traffic(_));
-    if let Some(open) = spec.jobs.iter().find(|job| is_open(job)).filter(|_| !spec.jobs.iter().all(is_open)) {
-        let message = "the flow model has jobs of traffic at a rate only beside one another: sources of such traffic send \
-                       one message at a time, and ranks all that are ready";
-        return Some((format!("job.{}.workload.kind", open.name), message.to_owned()));
-    }
     let below = |job: &JobSpec| {
         let (key, message) = flows_of(&job.workload)?;
         Some((format!("job.{}.{key}", job.name), message))
@@ -207,29 +198,14 @@ fn flows(spec: &ExperimentSpec) -> Option<Wrong> {
 fn flows_of(spec: &WorkloadSpec) -> Option<Wrong> {
     let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the flow model has {what}")));
     match spec {
-        WorkloadSpec::Collective(_) => {
-            return wrong(
-                "workload.kind",
-                "no operations at a rate: \"traffic\", \"program\", \"benchmark\", \"exchange\" and \"application\" are allowed",
-            );
-        }
-        WorkloadSpec::Traffic(own) if own.injection == InjectionSpec::Backlogged => {
-            return wrong(
-                "workload.injection",
-                "no packets that a backlogged source sends: \"poisson\" with load 1 is near",
-            );
-        }
         WorkloadSpec::Traffic(own) if own.message_size.is_some_and(|size| size.0 > MOST_MESSAGE) => {
             return wrong("workload.message_size", "messages of at most 2 GiB in traffic at a rate");
         }
-        WorkloadSpec::Application(own) if own.collectives == Some(CollectiveBackend::Hardware) => {
-            return wrong("workload.collectives", "no switches that copy or combine; leave it out");
-        }
         _ => {}
     }
-    match *spec.pacer() == PacerSpec::default() {
-        true => None,
-        false => wrong("workload.pacer", "no packets to hold back; leave it out"),
+    match spec.pacer().ack_size() {
+        None => None,
+        Some(_) => wrong("workload.pacer.ack_size", "no acknowledgements that load channels; leave it out"),
     }
 }
 

@@ -45,6 +45,8 @@ pub struct System {
     pub capacities: Capacities,
     /// Jobs on the network: at least one.
     pub jobs: Vec<Job>,
+    /// Whether runs log each message, if messages are measured.
+    pub logs_messages: bool,
 }
 
 impl System {
@@ -149,7 +151,7 @@ impl System {
         let jobs = jobs.into_iter().map(finish).collect::<Result<_, KeyError>>()?;
         let capacities = Capacities::new(&spec.link, &*network.topology, Bytes(u64::from(packet)));
         let (spec, model) = (spec.clone(), Arc::clone(model));
-        Self { spec, delays_of_lengths, model, network, capacities, jobs }.checked()
+        Self { spec, delays_of_lengths, model, network, capacities, jobs, logs_messages: false }.checked()
     }
 
     /// Returns the system without `simulation.reuse`.
@@ -272,16 +274,21 @@ impl System {
         Err(KeyError::new("measure.timeline", message))
     }
 
-    /// Refuses latencies of messages if all jobs begin operations at a rate. Such jobs are measured by their
-    /// operations.
+    /// Refuses latencies of messages, and a comparison of them, if all jobs begin operations at a rate. Such jobs are
+    /// measured by their operations.
     fn check_messages(&self) -> Result<(), KeyError> {
         let is_of_operations = |job: &Job| job.workload.programs().is_some() && job.workload.is_open();
-        if !self.spec.measure.messages || !self.jobs.iter().all(is_of_operations) {
+        let key = match (self.spec.measure.messages, self.spec.simulation.validate) {
+            (true, _) => "measure.messages",
+            (false, Some(_)) => "simulation.validate",
+            (false, None) => return Ok(()),
+        };
+        if !self.jobs.iter().all(is_of_operations) {
             return Ok(());
         }
         let message = "reductions and barriers that begin at a rate are measured as operations (`operation_time_mean_ns`); latencies of messages \
                        are of all other workloads";
-        Err(KeyError::new("measure.messages", message))
+        Err(KeyError::new(key, message))
     }
 
     /// Returns the division of messages into packets: the first job's.
@@ -396,6 +403,7 @@ impl System {
             first_group: *first_group,
             shared: self.jobs.len() > 1 || *span != (0..u64::MAX),
             nic_overhead_ns: self.nic_overhead_ns(),
+            logs_messages: self.logs_messages,
         }
     }
 
@@ -564,7 +572,7 @@ fn check_switches(
 ) -> Result<(), KeyError> {
     let fault = |job: &JobBuilder| {
         let groups = job.workload.groups();
-        if let Some(reason) = model::no_switches(model) {
+        if let Some(reason) = model::no_switches(model, &Demand::of(&*job.workload)) {
             return (!groups.is_empty()).then_some(reason);
         }
         let used: Vec<NodeId> = job.workload.placement().used().collect();

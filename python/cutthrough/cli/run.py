@@ -72,6 +72,15 @@ MpiOption = Annotated[
 NoMpiOption = Annotated[
     bool, typer.Option("--no-mpi", help="Run in one process, whatever an MPI launcher has started.")
 ]
+ValidateOption = Annotated[
+    str,
+    typer.Option(
+        "--validate",
+        metavar="SHARE",
+        help="Flow model: also simulate a share of the packets, such as `1%`, and give the error of the flows.",
+        show_default=False,
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="Where results go.", show_default="results/NAME+OPTIONS"),
@@ -96,6 +105,7 @@ def run(
     unproven: Annotated[
         bool, typer.Option("--unproven", help="Run without the proof that packets cannot deadlock.")
     ] = False,
+    validate: ValidateOption = "",
     plots: PlotsOption = Plots.MAIN,
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
@@ -113,6 +123,7 @@ def run(
     - `cutthrough run examples/fat_tree.toml --saturation`
     - `cutthrough run examples/fat_tree.toml --set workload.load=0.5 --json > points.json`
     - `cutthrough run examples/fat_tree.toml --points 3/16` in one of 16 jobs, then `cutthrough merge`
+    - `cutthrough run training.toml --set simulation.model=flow --validate 1%`
     - `mpirun -n 8 cutthrough run examples/fat_tree.toml` runs each point in 8 processes
 
     A sweep in the file runs its points in parallel (`-j`). Each point is kept in the folder as soon as it has finished,
@@ -120,14 +131,8 @@ def run(
     `points.parquet`, `points.csv`, `results.json`, `channels-NNN.parquet` (the load of every channel at a point) and
     plots, with the resolved experiment beside them. With `--json` they are written only if `--out` is given.
     """
-    overrides, options = parse_sets(set_), list(set_)
-    sets = [*overrides]
-    if saturation:
-        overrides.append(("measure.search", '"saturation"'))
-        options.append("saturation")
-    if unproven:
-        overrides.append(("measure.unproven", "true"))
-        options.append("unproven")
+    sets, options = parse_sets(set_), list(set_)
+    overrides = [*sets, *_chosen(options, saturation=saturation, unproven=unproven, validate=validate)]
     with together(_wanted(mpi, no_mpi), threads or 1) as processes:
         if out_directory is not None:
             folder_target(out_directory)
@@ -158,6 +163,36 @@ def _begin(processes: _core.Processes, excluded: str | None) -> None:
     if excluded is not None:
         raise refuse(excluded, "several processes run one point at a time: leave it out")
     complain(named(processes))
+
+
+def _chosen(options: list[str], *, saturation: bool, unproven: bool, validate: str) -> list[tuple[str, str]]:
+    """Returns the keys that options stand for, and adds the options to `options`, which name the folder."""
+    chosen = []
+    if saturation:
+        chosen.append(("measure.search", '"saturation"'))
+        options.append("saturation")
+    if unproven:
+        chosen.append(("measure.unproven", "true"))
+        options.append("unproven")
+    if validate:
+        chosen.append(("simulation.validate", str(_share(validate))))
+        options.append(f"validate={validate.replace('%', '-percent')}")
+    return chosen
+
+
+def _share(text: str) -> float:
+    """Returns a share that is written as `1%` or `0.01`.
+
+    Raises:
+        ExperimentError: The text is no number above 0 and at most 1.
+    """
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share <= 1:
+        raise refuse("--validate", f"`{text}` is not a share above 0 and at most 1", help="write for example `1%`")
+    return share
 
 
 def _simulated(

@@ -164,6 +164,13 @@ def _of_reuse(values: Sequence[Mapping[str, Any] | None]) -> Any:
     return {**_mean(kept), **given_up}
 
 
+def _of_validation(values: Sequence[Mapping[str, Any] | None]) -> Any:
+    """Returns the mean errors of the flow model, and the samples of all seeds."""
+    held = [value for value in values if value]
+    samples = dict.fromkeys(value["sample"] for value in held)
+    return {**_mean(held), "sample": "; ".join(samples)} if held else None
+
+
 def _mean(values: Sequence[Any]) -> Any:
     """Returns means of numbers, item by item in lists and tables.
 
@@ -220,6 +227,7 @@ APART: dict[str, Callable[[Sequence[Any]], Any]] = {
     "series": pooled_series,
     "timeline": _nothing,
     "reuse": _of_reuse,
+    "validation": _of_validation,
 }
 
 

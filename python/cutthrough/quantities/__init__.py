@@ -30,6 +30,7 @@ from cutthrough.quantities.tables import (
     TimelineMessages,
     TimelinePath,
     TimelineResult,
+    ValidationResult,
 )
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "TimelineMessages",
     "TimelinePath",
     "TimelineResult",
+    "ValidationResult",
 ]
 
 
@@ -469,6 +471,7 @@ class Quantities(Measured):
     messages = optional(MessageResult)("""Latencies and slowdowns of messages. Requires `measure.messages`. With several
         jobs, each job has its own.""")
     reuse = optional(ReuseResult)("What was saved by `simulation.reuse`. Omitted without it.")
+    validation = optional(ValidationResult)("Error of the flow model on a sample. Requires `simulation.validate`.")
     series = optional(SeriesResult)("Time series. Requires `measure.series`.")
     warnings = several(PointWarning)("Warnings about results that may mislead. Omitted if there are none.")
     notes = optional(list[str | None])("""Notes on what readers of files have left out or assumed, one sentence each.

@@ -31,6 +31,7 @@ __all__ = [
     "TimelineMessages",
     "TimelinePath",
     "TimelineResult",
+    "ValidationResult",
 ]
 
 
@@ -364,6 +365,23 @@ class ReuseResult(dict[str, Any]):
     simulated_packet_hops = required(int)("""Packet-hops that were simulated, of the `packet_hops` of the point. An
         episode that is simulated again with a message that has joined it counts again.""")
     gave_up = optional(str)("Reason why the run was repeated without reuse. Null if it was not.")
+
+
+class ValidationResult(dict[str, Any]):
+    """Comparison of messages of a sample in the flow model and in the packet model.
+
+    The error of a message is the absolute relative difference of its latencies, |t_flow / t_packet - 1|.
+    """
+
+    sample = required(str)("What was simulated packet by packet.")
+    packets = required(int)("Packets of the sample.")
+    messages = required(int)("Messages of the sample.")
+    late_messages = required(int)("""Messages of the sample that have not arrived in the packet model when its run ends.
+        A lower bound stands for the error of each of them.""")
+    error_mean = optional(float)("Mean error of the messages. Null without messages.")
+    error_max = optional(float)("Largest error of a message. Null without messages.")
+    time_ratio = optional(float)("""Time of all messages in the flow model over their time in the packet model, summed
+        over the messages that arrive in both. Null without such messages.""")
 
 
 class QueueSeries(dict[str, Any]):

@@ -105,9 +105,23 @@ def _count(number: float) -> str:
 
 
 def notes_of(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns what readers of files have left out or assumed, each note once, and what reuse has saved."""
+    """Returns what readers have left out or assumed, each note once, what reuse has saved, and errors of flows."""
     notes = (note for point in points for note in point.get("notes", ()))
-    return list(dict.fromkeys((*notes, *_saved_by_reuse(points))))
+    return list(dict.fromkeys((*notes, *_saved_by_reuse(points), *_errors_of_flows(points))))
+
+
+def _errors_of_flows(points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Returns the error of the flow model on the sample of each point."""
+    for found in (point["validation"] for point in points if point.get("validation")):
+        sample = f"validation by packets ({found['sample']}; {_count(found['packets'])} packets)"
+        if found["error_mean"] is None:
+            yield f"{sample}: no messages"
+            continue
+        late = f", {_count(found['late_messages'])} of them late" if found["late_messages"] else ""
+        yield (
+            f"{sample}: mean error {found['error_mean']:.2%}, largest {found['error_max']:.2%} over "
+            f"{_count(found['messages'])} messages{late}"
+        )
 
 
 def _saved_by_reuse(points: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -511,6 +511,9 @@ class Simulation(Section):
         input-output-queued routers that serve their inputs in turn. Excludes `measure.series`: it needs every packet.
         Excludes `measure.timeline`: it needs every packet. Excludes `nic.message_order`. Excludes
         `node.receive_buffer`.""")
+    validate: float | None = key("""Share of the packets that are also simulated one by one, to measure the error of the
+        flow model. The sample is a stretch of time from the start of the run, or phases of volumes. Requires the flow
+        model. Default: no validation (greater than 0 and at most 1).""")
 
 
 @dataclass(kw_only=True, slots=True, repr=False)

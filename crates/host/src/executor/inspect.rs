@@ -1,5 +1,6 @@
 //! State of an executor's ranks as seen from outside.
 
+use crate::nic::BusParams;
 use mpi::program::Interval;
 
 use super::traced::MessageNotes;
@@ -48,6 +49,11 @@ impl Executor {
     /// Sets the time at which the next arrival has passed the interface, in picoseconds, as such a network reports it.
     pub fn pass_at(&mut self, at: u64) {
         self.nics.passed_at = at;
+    }
+
+    /// Returns the host bus of a node.
+    pub fn bus(&self) -> BusParams {
+        self.interface.parts.bus
     }
 
     /// Returns the first error of the lowest rank, if the ranks cannot go on.

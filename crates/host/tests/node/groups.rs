@@ -416,7 +416,7 @@ proptest! {
             processor: ProcessorParams { host_driven: occupied, ..ProcessorParams::LATENCY },
             parts: if has_parts { parts } else { PartParams::NONE },
             protocol: ProtocolParams {
-                group: GroupParams { window, outstanding, streams, largest_small, small_packet },
+                group: GroupParams { window, outstanding, streams, largest_small, small_packet, parts: 1 },
                 ..ProtocolParams::PLAIN
             },
             ..INTERFACE

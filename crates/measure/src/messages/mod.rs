@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use engine::statistics::Histogram;
 use units::NodeId;
 
-use crate::results::{Distribution, MessageFigures, MessageResult, MessageSize};
+use crate::results::{Distribution, LoggedMessage, MessageFigures, MessageResult, MessageSize};
 use idle::IdleTimes;
 use network::Network;
 
@@ -67,6 +67,8 @@ pub struct Arrived {
     pub bytes: u64,
     /// Latency, in the unit of generation times.
     pub latency: u64,
+    /// Time of arrival, in the unit of generation times.
+    pub at: u64,
 }
 
 /// Latencies and slowdowns of a job's messages.
@@ -82,8 +84,10 @@ pub struct MessageTimes {
     sizes: BTreeMap<u64, OfSize>,
     /// Whether sizes are grouped by powers of two.
     by_powers: bool,
+    /// Each message, if messages are logged.
+    log: Option<Vec<LoggedMessage>>,
 }
-units::state!(MessageTimes { sizes, by_powers; rebuilt idle, packet, striped_above, units_per_tick });
+units::state!(MessageTimes { sizes, by_powers, log; rebuilt idle, packet, striped_above, units_per_tick });
 
 impl MessageTimes {
     /// Creates an empty record of messages that are cut into packets of `packet` bytes.
@@ -95,7 +99,14 @@ impl MessageTimes {
             units_per_tick: network.plan.units_per_tick(),
             sizes: BTreeMap::new(),
             by_powers: false,
+            log: None,
         }
+    }
+
+    /// Sets whether each message is logged.
+    #[must_use]
+    pub fn logged(self, is_logged: bool) -> Self {
+        Self { log: is_logged.then(Vec::new), ..self }
     }
 
     /// Sets the size above which messages are striped over all planes, in bytes.
@@ -120,7 +131,12 @@ impl MessageTimes {
 
     /// Records a message.
     pub fn record(&mut self, message: Arrived) {
-        let Arrived { from, to, bytes, latency } = message;
+        let Arrived { from, to, bytes, latency, at } = message;
+        if let Some(log) = &mut self.log {
+            let [latency, at] =
+                [latency, at].map(|time| time.saturating_mul(self.idle.network.plan.generation_unit().0));
+            log.push(LoggedMessage { from, to, bytes, latency, at });
+        }
         let idle = self.idle_time(from, to, bytes);
         let idle = u128::from(idle.max(1)) * u128::from(self.units_per_tick);
         let slowdown = (u128::from(latency) * 1_000_000 + idle / 2) / idle;
@@ -157,6 +173,7 @@ impl MessageTimes {
             figures: self.figures(&all, complete),
             sizes: self.sizes.values().map(of_size).collect(),
             distribution: (complete && all.latency.count() > 0).then(|| self.distribution(&all)),
+            log: self.log.clone().unwrap_or_default(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use units::NodeId;
 
 /// Messages of a point or a job (`measure.messages`). A message is `message_size` bytes of open traffic, all that a
 /// node sends to another in a phase of volumes, or the data of one send of a rank.
@@ -15,7 +16,26 @@ pub struct MessageResult {
     pub sizes: Vec<MessageSize>,
     /// Distribution of latencies and slowdowns. Null unless all measured messages arrived.
     pub distribution: Option<Distribution>,
+    /// Each message that has arrived. Empty unless a run is compared with another model.
+    #[serde(skip)]
+    pub log: Vec<LoggedMessage>,
 }
+
+/// Message that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoggedMessage {
+    /// Source.
+    pub from: NodeId,
+    /// Destination.
+    pub to: NodeId,
+    /// Size, in bytes.
+    pub bytes: u64,
+    /// Latency, in picoseconds.
+    pub latency: u64,
+    /// Time of arrival, in picoseconds.
+    pub at: u64,
+}
+units::record!(LoggedMessage { from, to, bytes, latency, at });
 
 /// Latencies and slowdowns of messages. Percentiles and maxima are null unless all measured messages arrived.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]

@@ -19,13 +19,14 @@ mod ranks;
 mod reuse;
 mod series;
 mod time;
+mod validation;
 mod warning;
 
 pub use channels::{ChannelUtilization, ClassUtilization};
 pub use closed::{ApplicationResult, ClosedResult, MappingFigures, PhaseResult, StepsResult};
 pub use collective::CollectiveResult;
 pub use latencies::Latencies;
-pub use messages::{Distribution, MessageFigures, MessageResult, MessageSize};
+pub use messages::{Distribution, LoggedMessage, MessageFigures, MessageResult, MessageSize};
 pub use open::OpenResult;
 pub use point::{JobResult, KindResult, Listed, PointResult};
 pub use processes::ProcessesResult;
@@ -40,6 +41,7 @@ pub use time::{
     BreakdownMean, BreakdownRanks, BreakdownResult, CriticalPathResult, Explained, PathClass, TimelineMessages,
     TimelinePath, TimelineResult,
 };
+pub use validation::ValidationResult;
 pub use warning::Warning;
 
 /// Returns the JSON Schema of a point's result. Its key `x-kinds` lists the kinds of results, general ones first: the

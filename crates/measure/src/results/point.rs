@@ -10,6 +10,7 @@ use super::open::OpenResult;
 use super::processes::ProcessesResult;
 use super::reuse::ReuseResult;
 use super::series::SeriesResult;
+use super::validation::ValidationResult;
 use super::warning::Warning;
 use network::Network;
 
@@ -68,6 +69,9 @@ pub struct PointResult {
     /// What was saved by `simulation.reuse`. Omitted without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<ReuseResult>,
+    /// Error of the flow model on a sample. Requires `simulation.validate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<ValidationResult>,
     /// Time series. Requires `measure.series`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesResult>,

@@ -4,23 +4,28 @@
 //! arbitration of routers ([`fill`]), and changes when one of them starts or ends ([`rates`]). Its last byte arrives
 //! the delay of its path after it has left ([`run`]). Ticks are picoseconds.
 
+mod channels;
 mod choices;
 #[cfg(test)]
 mod choices_tests;
+mod copies;
 mod counts;
 mod fill;
+mod limits;
 mod machine;
 mod paths;
 mod rates;
 mod run;
 #[cfg(test)]
 mod tests;
+mod trees;
 mod turns;
 
 use std::sync::Arc;
 
 use fabric::Plan;
 use fabric::catalogue::{Arbitration, HeadOfLine, RouterSpec};
+use host::BusParams;
 
 use crate::feature::Feature;
 use crate::handover::whole_traffic;
@@ -28,6 +33,7 @@ use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
 use counts::ClassCounts;
 use fill::{Arbiters, Sharing, Waiting};
+use limits::{Buses, Windows};
 use machine::FlowMachine;
 use paths::Paths;
 use rates::Rates;
@@ -55,15 +61,22 @@ impl NetworkModel for FlowModel {
         let counts: Vec<ClassCounts> = (0..numbers.total()).map(counts).collect();
         let ranks = (0..run.jobs.len()).find_map(|job| traffic.scheduled(job));
         let parts = ranks.map_or([0.0; 2], |ranks| ranks.executor().part_rates());
-        let paths = Paths::new(plan, run.router, parts);
-        let stride = plan.routing().max_routers() as usize + 1;
+        let mut paths = Paths::new(plan, run.router, parts);
+        // On a tree, a path leads up to the root and down again.
+        let deepest = plan.groups().and_then(|own| (0..own.trees.len()).map(|tree| own.trees.depth(tree)).max());
+        let stride = plan.routing().max_routers().max(deepest.map_or(0, |depth| 2 * depth + 1)) as usize + 1;
         let arbiters = arbiters(run.router, plan.packet());
         // Classes of virtual channels do not hold up one another. With one of them, no channel waits for itself.
         let holds_up = arbiters.waiting != Waiting::Memory && plan.routing().classes() == 1;
         let arbiters = (arbiters, drain(run.router), holds_up);
-        let rates = Rates::new((plan.channels().ports(), paths.limits()), stride, arbiters);
+        let mut rates = Rates::new((plan.channels().ports(), paths.limits()), stride, arbiters);
+        let bus = ranks.map_or(BusParams::NONE, |ranks| ranks.executor().bus());
+        let planes = plan.channels().planes();
+        paths.buses = Buses::add(&bus, (nodes as u32, planes), plan.packet(), &mut rates);
+        paths.add_crossbars(&mut rates);
+        let windows = Windows::new(run.jobs.iter().map(|job| job.pacer));
         let before = vec![vec![0.0; plan.channels().count() as usize]; counts.len()];
-        Box::new(FlowMachine { run: FlowRun::new(plan, (paths, rates), traffic, counts), before })
+        Box::new(FlowMachine { run: FlowRun::new(plan, (paths, rates), windows, (traffic, counts)), before })
     }
 }
 

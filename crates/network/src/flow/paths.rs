@@ -19,7 +19,8 @@ use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId, VcClass};
 
 use super::choices::Choices;
-use super::rates::{Behind, ChannelLimits, NONE};
+use super::limits::Buses;
+use super::rates::{Behind, ChannelLimits, NONE, PathPart, Rates};
 
 /// Largest number of strands of a flow.
 const MOST_STRANDS: u32 = 16;
@@ -31,8 +32,9 @@ const MOST_DRAWN: u32 = 64;
 #[derive(Clone, Debug, Default)]
 pub(super) struct PathSet {
     channels: Vec<u32>,
-    /// End of each strand in `channels`, and its share of the flow.
-    strands: Vec<(usize, f64)>,
+    /// End of each strand in `channels`, its share of the flow, and the number of channels that strands before it cross
+    /// for it.
+    strands: Vec<(usize, f64, usize)>,
     /// Largest delay of a path, in picoseconds: of its channels and routers.
     pub delay: u64,
     /// Largest number of routers on a path.
@@ -41,13 +43,31 @@ pub(super) struct PathSet {
     pub bound: f64,
     /// Whether packets draw their paths.
     pub is_random: bool,
+    /// Whether the strands are a tree.
+    pub is_tree: bool,
+    /// Channels beyond the path that limit the flow, with the part of the flow that crosses each, and its share.
+    pub limits: Vec<(u32, PathPart, f64)>,
+}
+
+/// Strand of the paths of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PathStrand<'a> {
+    pub channels: &'a [u32],
+    /// Number of channels that strands before this one cross for it. 0 unless the paths are a tree.
+    pub begin: usize,
+    pub share: f64,
 }
 
 impl PathSet {
-    /// Iterates over the strands: their channels, and their shares of the flow.
-    pub fn strands(&self) -> impl Iterator<Item = (&[u32], f64)> {
-        let begins = std::iter::once(0).chain(self.strands.iter().map(|strand| strand.0));
-        self.strands.iter().zip(begins).map(|(&(end, share), begin)| (&self.channels[begin..end], share))
+    /// Iterates over the strands.
+    pub fn strands(&self) -> impl Iterator<Item = PathStrand<'_>> {
+        let firsts = std::iter::once(0).chain(self.strands.iter().map(|strand| strand.0));
+        let strand = |(&(end, share, begin), first): (&(usize, f64, usize), usize)| PathStrand {
+            channels: &self.channels[first..end],
+            begin,
+            share,
+        };
+        self.strands.iter().zip(firsts).map(strand)
     }
 
     /// Creates paths of the given channels and shares.
@@ -66,7 +86,7 @@ impl PathSet {
     fn add(&mut self, begin: usize, (number, share): (u32, f64)) -> std::ops::Range<usize> {
         let mut first = 0;
         let mut known = None;
-        for (place, &(end, _)) in self.strands.iter().enumerate() {
+        for (place, &(end, ..)) in self.strands.iter().enumerate() {
             if self.channels[first..end] == self.channels[begin..] {
                 known = Some(place);
                 break;
@@ -77,7 +97,7 @@ impl PathSet {
             known = Some(number as usize % self.strands.len());
         }
         let Some(place) = known else {
-            self.strands.push((self.channels.len(), share));
+            self.strands.push((self.channels.len(), share, 0));
             return begin..self.channels.len();
         };
         self.strands[place].1 += share;
@@ -90,13 +110,22 @@ impl PathSet {
     pub fn clear(&mut self) {
         self.channels.clear();
         self.strands.clear();
-        (self.delay, self.routers, self.bound, self.is_random) = (0, 0, f64::INFINITY, false);
+        self.limits.clear();
+        (self.delay, self.routers, self.bound) = (0, 0, f64::INFINITY);
+        (self.is_random, self.is_tree) = (false, false);
     }
 
     /// Adds a strand of the given channels.
     pub fn push(&mut self, channels: impl Iterator<Item = u32>, share: f64) {
         self.channels.extend(channels);
-        self.strands.push((self.channels.len(), share));
+        self.strands.push((self.channels.len(), share, 0));
+    }
+
+    /// Adds the branch of a tree that leaves the strands before it after `begin` channels.
+    pub fn branch(&mut self, channels: &[u32], begin: usize) {
+        self.is_tree = true;
+        self.channels.extend_from_slice(channels);
+        self.strands.push((self.channels.len(), 1.0, begin));
     }
 }
 
@@ -123,6 +152,10 @@ pub(super) struct Paths {
     channels: Vec<(u8, u16)>,
     /// Bytes of flows that are assigned to each channel, over its bandwidth. Empty unless the routing is adaptive.
     assigned: Vec<f64>,
+    pub buses: Buses,
+    /// First channel of the crossbars by which inputs send copies in turn, and their bandwidth over that of the input. None
+    /// if copies cross together.
+    crossbars: Option<(u32, f64)>,
 }
 
 impl Paths {
@@ -144,6 +177,8 @@ impl Paths {
             assigned: vec![0.0; if plan.routing().adaptive() { plan.channels().count() as usize } else { 0 }],
             plan: Arc::clone(plan),
             router: router.clone(),
+            buses: Buses::default(),
+            crossbars: None,
         }
     }
 
@@ -187,6 +222,12 @@ impl Paths {
 
     /// Finds the paths of a flow, and assigns it to their channels. Random choices are drawn from `seed`.
     pub fn find(&mut self, ends: &Ends, seed: u64, found: &mut PathSet) {
+        self.find_paths(ends, seed, found);
+        self.buses.cross((ends.from, ends.plane), false, found);
+        self.buses.cross((ends.to, ends.plane), true, found);
+    }
+
+    fn find_paths(&mut self, ends: &Ends, seed: u64, found: &mut PathSet) {
         let of_pair = split_mix(u64::from(ends.from.0) << 32 | u64::from(ends.to.0));
         let packets = ends.bytes.div_ceil(self.plan.packet()).max(1);
         let (most, drawn) = (packets.min(MOST_STRANDS), packets.min(MOST_DRAWN));
@@ -200,7 +241,7 @@ impl Paths {
         };
         if first.paths == 1 && by_draw == 0.0 {
             found.strands[0].1 = 1.0;
-            found.bound = self.bound(found, 0);
+            found.bound = self.bound(&found.channels, 1.0);
             return;
         }
         found.clear();
@@ -218,9 +259,23 @@ impl Paths {
                 self.walk(ends, (&mut choices, (1.0 - by_draw) / f64::from(in_turn)), number, found);
             }
         }
-        for place in 0..found.strands.len() {
-            found.bound = found.bound.min(self.bound(found, place));
+        let bounds = found.strands().map(|strand| self.bound(strand.channels, strand.share));
+        found.bound = bounds.fold(f64::INFINITY, f64::min);
+    }
+
+    /// Adds the crossbars of routers that send the copies of a packet in turn.
+    pub fn add_crossbars(&mut self, rates: &mut Rates) {
+        if let RouterSpec::VirtualOutputQueued(_) = self.router {
+            let speedup = f64::from(self.router.speedup());
+            let add = |class: &(u8, u16)| rates.add_limit(self.bandwidths[usize::from(class.0)] * speedup);
+            let all: Vec<u32> = self.channels.iter().map(add).collect();
+            self.crossbars = all.first().map(|&first| (first, speedup));
         }
+    }
+
+    /// Returns the plan of the network.
+    pub fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.plan)
     }
 
     /// Takes a share of a flow from a channel to which it is assigned.
@@ -248,13 +303,23 @@ impl Paths {
 
     /// Follows a strand to its destination, and adds it with a share.
     fn walk(&mut self, ends: &Ends, (choices, share): (&mut Choices, f64), number: u32, found: &mut PathSet) {
-        let plan = Arc::clone(&self.plan);
+        let begin = found.channels.len();
+        let (delay, routers) = self.follow(ends, choices, &mut found.channels);
+        (found.delay, found.routers) = (found.delay.max(delay), found.routers.max(routers));
+        let strand = found.add(begin, (number, share));
+        self.assign(&found.channels[strand], share * f64::from(ends.bytes));
+    }
+
+    /// Follows a packet to its destination, and adds its channels. Returns the delay in picoseconds, and the number of
+    /// routers.
+    pub fn follow(&self, ends: &Ends, choices: &mut Choices, found: &mut Vec<u32>) -> (u64, u32) {
+        let plan = &self.plan;
         let (topology, routing) = (plan.topology(), plan.routing());
         let state = self.start(ends, choices);
         let channels = plan.channels();
-        let Some((mut router, in_port)) = topology.attachment_on(ends.from, ends.plane) else { return };
-        let begin = found.channels.len();
-        found.channels.push(channels.injection_on(ends.from, ends.plane).0);
+        let Some((mut router, in_port)) = topology.attachment_on(ends.from, ends.plane) else { return (0, 0) };
+        found.push(channels.injection_on(ends.from, ends.plane).0);
+        let mut passed = 0;
         let mut delay = plan.link_delay(topology.injection_class(ends.plane));
         let mut hop = Hop { dst: ends.to, state, in_port, vc_class: VcClass(0) };
         for routers in 1..=routing.max_routers() {
@@ -265,20 +330,41 @@ impl Paths {
                 self.assigned.get(channel as usize).copied().unwrap_or(0.0)
             };
             let port: PortId = route.port(choices.candidate(&route, load), routing.port_lists());
-            found.channels.push(channel_of(port));
+            found.push(channel_of(port));
             delay += plan.router_delay(router) + plan.link_delay(topology.class(router, port));
-            found.routers = found.routers.max(routers);
+            passed = routers;
             let Endpoint::Router(next, in_port) = topology.endpoint(router, port) else { break };
             (router, hop.in_port, hop.vc_class) = (next, in_port, route.vc_class);
         }
-        found.delay = found.delay.max(delay * plan.tick().0);
-        let strand = found.add(begin, (number, share));
-        self.assign(&found.channels[strand], share * f64::from(ends.bytes));
+        (delay * plan.tick().0, passed)
     }
 
-    /// Returns the largest rate of a flow by one of its strands, in bytes per picosecond.
-    fn bound(&self, found: &PathSet, strand: usize) -> f64 {
-        let Some((channels, share)) = found.strands().nth(strand) else { return f64::INFINITY };
+    /// Bounds the rate of a flow on a tree by the channels that it crosses, and assigns it to them. Its copies cross the
+    /// crossbar of a router in turn, if there are crossbars.
+    pub fn complete_tree(&mut self, bytes: u32, found: &mut PathSet) {
+        let mut bound = found.bound;
+        let mut copied: Vec<(u32, u32)> = Vec::new();
+        for PathStrand { channels, begin, .. } in found.strands() {
+            bound = bound.min(self.bound(&channels[begin..], 1.0));
+            self.assign(&channels[begin..], bytes.into());
+            if self.crossbars.is_some() && begin > 0 {
+                copied.push((channels[begin - 1], channels[begin]));
+            }
+        }
+        copied.sort_unstable();
+        let capacity = |channel: u32| self.bandwidths[usize::from(self.channels[channel as usize].0)];
+        for copies in copied.chunk_by(|one, other| one.0 == other.0) {
+            let Some((first, speedup)) = self.crossbars else { break };
+            // The first copy goes on with the strand that comes by the input.
+            let (input, count) = (copies[0].0, (copies.len() + 1) as f64);
+            bound = bound.min(capacity(input) * speedup / count);
+            found.limits.push((first + input, PathPart::Network, count));
+        }
+        found.bound = bound;
+    }
+
+    /// Returns the largest rate of a share of a flow on some channels, in bytes per picosecond.
+    fn bound(&self, channels: &[u32], share: f64) -> f64 {
         let mut bound = f64::INFINITY;
         for (place, &channel) in channels.iter().enumerate() {
             let class = usize::from(self.channels[channel as usize].0);
@@ -304,8 +390,14 @@ fn bandwidth(plan: &Plan, class: ChannelClass, [sending, receiving]: [f64; 2]) -
         (_, true) => receiving,
         _ => 0.0,
     };
+    // A receive buffer holds its credits until its packets are drained.
+    let received = plan.receive_round_trip(class).map_or(f64::INFINITY, |(round_trip, depth, drain)| {
+        let by_credits = f64::from(depth / plan.packet().max(1) * plan.packet());
+        (by_credits / round_trip.max(1) as f64).min(f64::from(plan.packet()) / drain.max(1) as f64)
+            / plan.tick().0 as f64
+    });
     // Bits per second in bytes per picosecond.
-    (plan.bandwidth(class).0 as f64 / 8e12).min(1.0 / part)
+    (plan.bandwidth(class).0 as f64 / 8e12).min(1.0 / part).min(received)
 }
 
 /// Returns the rate that credits allow on a channel of a class into a router of a set whose packets leave by channels

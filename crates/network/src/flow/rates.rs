@@ -9,8 +9,10 @@
 //! fixed while the set is filled ([`super::fill`]). If a channel with other flows becomes full, they join the set, and
 //! it is filled again. So a change costs no more than the flows that it can reach.
 
+use super::channels::Input;
+pub(super) use super::channels::{Behind, ChannelLimits, ChannelState};
 use super::fill::{Arbiters, Fill, Waiting};
-use super::paths::PathSet;
+use super::paths::{PathSet, PathStrand};
 
 /// No entry.
 pub(super) const NONE: u32 = u32::MAX;
@@ -43,6 +45,8 @@ pub(super) struct FlowState {
     pub rate: f64,
     /// Whether packets draw their paths.
     pub is_random: bool,
+    /// Whether all packets take one path to one node.
+    pub is_single: bool,
     /// Whether its node waits for it, since the buffers on its way are full.
     pub waits: bool,
     /// Time in ticks from which on it has a packet left at most.
@@ -52,12 +56,15 @@ pub(super) struct FlowState {
     pub index: u32,
 }
 
-/// Path of a share of a flow.
+/// Path of a share of a flow. A strand of a tree begins where it leaves the strands before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strand {
     pub flow: u32,
-    /// Number of channels.
+    /// Number of channels, and the number of leading channels that strands before this one cross for it.
     pub len: u32,
+    pub begin: u32,
+    /// Part of the flow that crosses a limit beyond the path. None for a path.
+    pub limit: Option<PathPart>,
     /// Share of the flow.
     pub share: f64,
     /// Next strand of the flow, or next free strand.
@@ -72,56 +79,6 @@ pub(super) struct Crossing {
     before: u32,
 }
 
-/// Channel from which strands come to another channel.
-#[derive(Clone, Copy, Debug)]
-struct Input {
-    channel: u32,
-    strands: u32,
-    next: u32,
-}
-
-/// Buffer behind the inputs of a router, in bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Behind {
-    /// One for each pair of input and output.
-    Crosspoint(f64),
-    /// One for each output.
-    Output(f64),
-    /// A memory that all outputs share, with its threshold (Choudhury and Hahne 1998).
-    Memory { bytes: f64, alpha: f64 },
-}
-
-/// Properties of a channel.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ChannelLimits {
-    /// Capacity, in bytes per picosecond.
-    pub capacity: f64,
-    /// Bytes of the buffer at its end that its packets do not share with those of other channels.
-    pub room: f64,
-    pub behind: Behind,
-    /// Routers from and to which it leads. `NONE`: a node.
-    pub from: u32,
-    pub to: u32,
-}
-
-/// Channel.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ChannelState {
-    pub limits: ChannelLimits,
-    /// First crossing.
-    pub crossings: u32,
-    /// First input, and the number of inputs. Each strand of a node counts as an input of its injection channel.
-    first_input: u32,
-    pub inputs: u32,
-    /// Whether the channel limits flows at present.
-    full: bool,
-    /// Whether a packet that waits holds up the packets behind it: at a node that waits for a message, or at a router.
-    pub takes_turns: bool,
-    /// Settlements in which the channel was last listed, and in which all of its flows were included.
-    listed: u32,
-    expanded: u32,
-}
-
 /// Flows in a network, and their rates.
 #[derive(Debug)]
 pub(super) struct Rates {
@@ -132,6 +89,8 @@ pub(super) struct Rates {
     pub strands: Vec<Strand>,
     /// Distance from a channel of a node to the channel that stands for it in paths which leave it out.
     beside: u32,
+    /// First channel beyond all paths.
+    limits: u32,
     /// Crossings by strand, `stride` for each.
     pub crossings: Vec<Crossing>,
     pub stride: usize,
@@ -158,26 +117,18 @@ impl Rates {
         stride: usize,
         (arbiters, speedup, holds_up): (Arbiters, f64, bool),
     ) -> Self {
-        let channel = |limits| ChannelState {
-            limits,
-            crossings: NONE,
-            first_input: NONE,
-            inputs: 0,
-            full: false,
-            takes_turns: false,
-            listed: 0,
-            expanded: 0,
-        };
-        let mut channels: Vec<ChannelState> = channels.map(channel).collect();
+        let mut channels: Vec<ChannelState> = channels.map(ChannelState::new).collect();
         let beside = channels.len() as u32 - ports;
         channels[..ports as usize].iter_mut().for_each(|own| own.takes_turns = holds_up);
         for place in ports as usize..channels.len() {
             let limits = channels[place].limits;
-            channels.push(channel(ChannelLimits { capacity: (limits.capacity * speedup).min(UNLIMITED), ..limits }));
+            let capacity = (limits.capacity * speedup).min(UNLIMITED);
+            channels.push(ChannelState::new(ChannelLimits { capacity, ..limits }));
         }
         let routers = channels.iter().filter(|own| own.limits.from != NONE).map(|own| own.limits.from + 1).max();
         Self {
             full: vec![0; routers.unwrap_or(0) as usize],
+            limits: channels.len() as u32,
             channels,
             beside,
             flows: Vec::new(),
@@ -199,16 +150,34 @@ impl Rates {
     /// Starts a flow on a part of the paths of a set. Its rate is 0 until the next settlement.
     pub fn start(&mut self, flow: u32, paths: &PathSet, part: PathPart) {
         let (mut first, mut bound) = (NONE, paths.bound);
-        for (channels, share) in paths.strands() {
+        for &(channel, of, share) in &paths.limits {
+            if part == of || part == PathPart::Whole {
+                let strand = self.new_strand();
+                let own = Strand { flow, len: 2, begin: 1, limit: Some(of), share, next: first };
+                self.strands[strand as usize] = own;
+                first = strand;
+                let place = strand as usize * self.stride;
+                self.crossings[place] = Crossing { channel: NONE, next: NONE, before: NONE };
+                self.insert(place + 1, channel);
+                self.add_input(channel, NONE);
+            }
+        }
+        for PathStrand { channels, begin, share } in paths.strands() {
             let (len, share) = if part == PathPart::Node { (1, 1.0) } else { (channels.len(), share) };
             let strand = self.new_strand();
-            self.strands[strand as usize] = Strand { flow, len: len as u32, share, next: first };
+            self.strands[strand as usize] =
+                Strand { flow, len: len as u32, begin: begin as u32, limit: None, share, next: first };
             first = strand;
             let mut input = NONE;
             for (hop, &channel) in channels[..len].iter().enumerate() {
                 let channel = if hop == 0 && part == PathPart::Network { channel + self.beside } else { channel };
-                self.insert(strand as usize * self.stride + hop, channel);
-                self.add_input(channel, input);
+                let place = strand as usize * self.stride + hop;
+                if hop < begin {
+                    self.crossings[place] = Crossing { channel, next: NONE, before: NONE };
+                } else {
+                    self.insert(place, channel);
+                    self.add_input(channel, input);
+                }
                 input = channel;
             }
             if part == PathPart::Node {
@@ -216,9 +185,17 @@ impl Rates {
                 break;
             }
         }
-        let is_random = paths.is_random;
-        let state =
-            FlowState { first, bound, rate: 0.0, is_random, waits: false, ends_from: u64::MAX, epoch: 0, index: 0 };
+        let state = FlowState {
+            first,
+            bound,
+            rate: 0.0,
+            is_random: paths.is_random,
+            is_single: !paths.is_tree && paths.strands().count() == 1,
+            waits: false,
+            ends_from: u64::MAX,
+            epoch: 0,
+            index: 0,
+        };
         if self.flows.len() <= flow as usize {
             self.flows.resize(flow as usize + 1, FlowState { first: NONE, ..state });
         }
@@ -230,10 +207,11 @@ impl Rates {
     pub fn end(&mut self, flow: u32) {
         let mut strand = std::mem::replace(&mut self.flows[flow as usize].first, NONE);
         while strand != NONE {
-            let Strand { len, next, .. } = self.strands[strand as usize];
-            let mut input = NONE;
-            for hop in 0..len as usize {
-                let channel = self.remove(strand as usize * self.stride + hop);
+            let Strand { len, begin, next, .. } = self.strands[strand as usize];
+            let first = strand as usize * self.stride;
+            let mut input = if begin == 0 { NONE } else { self.crossings[first + begin as usize - 1].channel };
+            for hop in begin as usize..len as usize {
+                let channel = self.remove(first + hop);
                 if self.channels[channel as usize].full {
                     self.left.push(channel);
                 }
@@ -249,9 +227,11 @@ impl Rates {
     pub fn visit(&self, flow: u32, visit: &mut dyn FnMut(u32, f64)) {
         let mut strand = self.flows[flow as usize].first;
         while strand != NONE {
-            let Strand { len, share, next, .. } = self.strands[strand as usize];
+            let Strand { len, begin, share, next, .. } = self.strands[strand as usize];
             let first = strand as usize * self.stride;
-            self.crossings[first..first + len as usize].iter().for_each(|own| visit(own.channel, share));
+            self.crossings[first + begin as usize..first + len as usize]
+                .iter()
+                .for_each(|own| visit(own.channel, share));
             strand = next;
         }
     }
@@ -262,18 +242,40 @@ impl Rates {
         let FlowState { mut first, bound, is_random, .. } = self.flows[flow as usize];
         (paths.bound, paths.is_random) = (bound, is_random);
         while first != NONE {
-            let Strand { len, share, next, .. } = self.strands[first as usize];
+            let Strand { len, share, next, limit, .. } = self.strands[first as usize];
             let begin = first as usize * self.stride;
+            if let Some(of) = limit {
+                paths.limits.push((self.crossings[begin + 1].channel, of, share));
+                first = next;
+                continue;
+            }
             let channels = self.crossings[begin..begin + len as usize].iter().map(|own| self.whole(own.channel));
             paths.push(channels, share);
             first = next;
         }
     }
 
+    /// Reads the limits of a flow of part `Node`.
+    pub fn read_limits(&self, flow: u32, paths: &mut PathSet) {
+        let mut place = self.flows[flow as usize].first;
+        while let Some(&Strand { limit, next, .. }) = self.strands.get(place as usize) {
+            let channel = self.crossings[place as usize * self.stride + 1].channel;
+            paths.limits.extend(limit.map(|of| (channel, of, 1.0)));
+            place = next;
+        }
+    }
+
+    /// Adds a channel that limits flows beyond their paths: the flows that cross it have equal shares.
+    pub fn add_limit(&mut self, capacity: f64) -> u32 {
+        let (room, behind) = (0.0, Behind::Crosspoint(0.0));
+        self.channels.push(ChannelState::new(ChannelLimits { capacity, room, behind, from: NONE, to: NONE }));
+        self.channels.len() as u32 - 1
+    }
+
     /// Returns the channel of a node for the one that stands for it, and any other itself.
     pub fn whole(&self, channel: u32) -> u32 {
-        let nodes = self.channels.len() as u32 - self.beside;
-        if channel >= nodes { channel - self.beside } else { channel }
+        let nodes = self.limits - self.beside;
+        if (nodes..self.limits).contains(&channel) { channel - self.beside } else { channel }
     }
 
     /// Iterates over the flows that leave a node by a channel.
@@ -351,7 +353,7 @@ impl Rates {
     fn new_strand(&mut self) -> u32 {
         match self.free_strand {
             NONE => {
-                self.strands.push(Strand { flow: NONE, len: 0, share: 0.0, next: NONE });
+                self.strands.push(Strand { flow: NONE, len: 0, begin: 0, limit: None, share: 0.0, next: NONE });
                 let free = Crossing { channel: NONE, next: NONE, before: NONE };
                 self.crossings.resize(self.strands.len() * self.stride, free);
                 self.strands.len() as u32 - 1
@@ -541,8 +543,8 @@ impl Rates {
     fn follow(&mut self, flow: u32) {
         let mut strand = self.flows[flow as usize].first;
         while strand != NONE {
-            let Strand { len, next, .. } = self.strands[strand as usize];
-            for hop in 0..len as usize {
+            let Strand { len, begin, next, .. } = self.strands[strand as usize];
+            for hop in begin as usize..len as usize {
                 let channel = self.crossings[strand as usize * self.stride + hop].channel;
                 let state = &self.channels[channel as usize];
                 if state.listed != self.epoch && self.is_contended(state) {

@@ -11,9 +11,13 @@ use engine::split_mix;
 use fabric::{Demand, FLOW_BITS, Plan, Target, Traffic, TrafficEvent};
 use units::{NodeId, PlaneId};
 
+use super::choices::Choices;
+use super::copies::TreeMessages;
 use super::counts::{ClassCounts, Departed};
+use super::limits::Windows;
 use super::paths::{Ends, PathSet, Paths};
 use super::rates::{NONE, PathPart, Rates};
+use super::trees::TreeEnd;
 use crate::handover::{Handover, MessageRun, Requested};
 use crate::traffic::{JobTraffic, NodeTraffic};
 
@@ -35,6 +39,8 @@ pub(super) struct Message {
     /// Delay of its path, in ticks.
     delay: u64,
     routers: u32,
+    /// Its destinations among the messages on trees. `NONE`: it has one, `to`.
+    pub copies: u32,
     /// Whether it has a flow through the node's channel, and one through the network.
     pub is_split: bool,
     /// Bytes that wait in buffers, if it is not split.
@@ -64,8 +70,8 @@ pub(super) enum FlowEvent {
     Ends { flow: u32, rates: u32 },
     /// The buffers of a message are full or empty, if its flows have their rates of this number.
     Meets { message: u32, rates: u32 },
-    /// The last byte of a message has arrived.
-    Arrives { message: u32 },
+    /// The last byte of a message has arrived, at a destination by its number.
+    Arrives { message: u32, end: u32 },
     /// The traffic has asked for it.
     Requested(Requested),
 }
@@ -80,8 +86,11 @@ impl From<Requested> for FlowEvent {
 pub(super) struct FlowRun {
     pub plan: Arc<Plan>,
     pub handover: Handover<FlowEvent>,
-    paths: Paths,
+    pub(super) paths: Paths,
     pub(super) found: PathSet,
+    /// Messages on trees.
+    pub(super) trees: TreeMessages,
+    windows: Windows,
     pub rates: Rates,
     pub(super) messages: Vec<Message>,
     free: u32,
@@ -108,7 +117,12 @@ pub(super) struct FlowRun {
 impl FlowRun {
     /// Creates the network at time 0, and starts its traffic. Sources of traffic at a rate send one message at a time, in
     /// the order of generation; ranks and volumes send all messages that are ready.
-    pub fn new(plan: &Arc<Plan>, rates: (Paths, Rates), traffic: NodeTraffic, counts: Vec<ClassCounts>) -> Self {
+    pub fn new(
+        plan: &Arc<Plan>,
+        rates: (Paths, Rates),
+        windows: Windows,
+        (traffic, counts): (NodeTraffic, Vec<ClassCounts>),
+    ) -> Self {
         let channels = plan.channels();
         let sources = plan.topology().nodes() as usize * channels.planes() as usize;
         let is_open =
@@ -118,6 +132,8 @@ impl FlowRun {
             handover: Handover::new(traffic, sources),
             paths: rates.0,
             found: PathSet::default(),
+            trees: TreeMessages::default(),
+            windows,
             rates: rates.1,
             messages: Vec::new(),
             free: NONE,
@@ -170,7 +186,7 @@ impl FlowRun {
                         self.meet(message);
                     }
                 }
-                FlowEvent::Arrives { message } => self.arrive(message),
+                FlowEvent::Arrives { message, end } => self.arrive(message, end),
                 FlowEvent::Requested(event) => self.handover.take(event),
             }
         }
@@ -179,13 +195,50 @@ impl FlowRun {
 
     /// Starts a message as a flow.
     fn start(&mut self, source: usize, demand: &Demand) {
-        let &Demand { generated_at, part, to: Target::Node(to), bytes, flow_id, mark, .. } = demand else { return };
+        let Target::Node(to) = demand.to else { return self.start_on_tree(source, demand) };
+        let seed = self.draw(source);
+        let ends = Ends { to, ..self.ends_of(source, demand.bytes) };
+        self.paths.find(&ends, seed, &mut self.found);
+        self.take_window(demand.flow_id, &ends);
+        let end = TreeEnd { node: to, delay: self.found.delay, routers: self.found.routers };
+        self.launch(source, demand, end, NONE);
+    }
+
+    /// Limits a message to the window of its job's pacer. An acknowledgement comes back on an idle path.
+    fn take_window(&mut self, flow_id: u32, ends: &Ends) {
+        let job = (flow_id >> FLOW_BITS) as usize;
+        let Some(window) = self.windows.size(job) else { return };
+        let packet = ends.bytes.min(self.plan.packet()).max(1);
+        let back = Ends { from: ends.to, to: ends.from, ..*ends };
+        let mut path = Vec::new();
+        let (back, _) = self.paths.follow(&back, &mut Choices::drawn(0, 1, 0), &mut path);
+        let class = self.plan.topology().injection_class(ends.plane);
+        let own = self.plan.serialization(class, packet) * self.plan.tick().0;
+        let sent = (window / u64::from(packet)).max(1) * u64::from(packet);
+        let pair = (job, ends.from.0, ends.to.0);
+        self.windows.cross(pair, (sent, own + self.found.delay + back), &mut self.found, &mut self.rates);
+    }
+
+    /// Returns the ends of a message of a source to the source itself.
+    pub(super) fn ends_of(&self, source: usize, bytes: u32) -> Ends {
         let planes = self.plan.channels().planes() as usize;
         let (from, plane) = (NodeId((source / planes) as u32), PlaneId((source % planes) as u8));
+        Ends { from, plane, to: from, bytes }
+    }
+
+    /// Returns the seed of the next message of a source.
+    pub(super) fn draw(&mut self, source: usize) -> u64 {
         let number = &mut self.numbers[source];
         let seed = split_mix(self.plan.seed() ^ split_mix((source as u64) << 32 | u64::from(*number)));
         *number = number.wrapping_add(1);
-        self.paths.find(&Ends { from, plane, to, bytes }, seed, &mut self.found);
+        seed
+    }
+
+    /// Starts a message on the paths that have been found. `copies` are its destinations, if it has several.
+    pub(super) fn launch(&mut self, source: usize, demand: &Demand, end: TreeEnd, copies: u32) {
+        let &Demand { generated_at, part, bytes, flow_id, mark, .. } = demand;
+        let TreeEnd { node: to, delay, routers } = end;
+        let Ends { plane, .. } = self.ends_of(source, bytes);
         let generated_at = generated_at * self.plan.units_per_tick() + part;
         let message = Message {
             flow_id,
@@ -195,8 +248,9 @@ impl FlowRun {
             plane,
             to,
             generated_at,
-            delay: self.found.delay,
-            routers: self.found.routers,
+            delay,
+            routers,
+            copies,
             is_split: false,
             held: 0.0,
             flows: [FlowLeft::default(); 2],
@@ -220,7 +274,8 @@ impl FlowRun {
         if let Some(sending) = self.sending.get_mut(source) {
             *sending = true;
         }
-        self.counts[(flow_id >> FLOW_BITS) as usize].started(generated_at);
+        let class = &mut self.counts[(flow_id >> FLOW_BITS) as usize];
+        (0..self.trees.count(copies)).for_each(|_| class.started(generated_at));
     }
 
     /// Computes rates anew, and the times at which flows end.
@@ -281,6 +336,10 @@ impl FlowRun {
             paths.release(channel, passed);
         });
         self.rates.end(flow);
+        if flow.is_multiple_of(2) {
+            let from = self.ends_of(source as usize, bytes).from;
+            self.windows.leave(((flow_id >> FLOW_BITS) as usize, from.0, self.messages[place as usize].to.0));
+        }
         self.touched.push(source);
         if let Some(sending) = self.sending.get_mut(source as usize).filter(|_| flow.is_multiple_of(2)) {
             *sending = false;
@@ -293,23 +352,33 @@ impl FlowRun {
 
     /// Counts a message that has left, and schedules its arrival.
     fn leave(&mut self, place: u32) {
-        let Message { flow_id, bytes, plane, to, generated_at, delay, routers, .. } = self.messages[place as usize];
-        let arrives = self.now.saturating_add(delay);
+        let Message { flow_id, bytes, plane, to, generated_at, delay, routers, copies, .. } =
+            self.messages[place as usize];
         let batch = ((self.now - self.batches.0) / self.batches.1) as usize;
-        let departed = Departed { flow_id, bytes, plane, to, generated_at, arrives, routers };
-        self.counts[(flow_id >> FLOW_BITS) as usize].departed(&departed, batch, self.plan.units_per_tick());
-        self.handover.events.push(arrives, place.into(), FlowEvent::Arrives { message: place });
+        for end in 0..self.trees.count(copies) {
+            let own = self.trees.end(copies, end).unwrap_or(TreeEnd { node: to, delay, routers });
+            let (to, routers, arrives) = (own.node, own.routers, self.now.saturating_add(own.delay));
+            let departed = Departed { flow_id, bytes, plane, to, generated_at, arrives, routers };
+            self.counts[(flow_id >> FLOW_BITS) as usize].departed(&departed, batch, self.plan.units_per_tick());
+            self.handover.events.push(arrives, place.into(), FlowEvent::Arrives { message: place, end });
+        }
     }
 
-    /// Handles the arrival of a message's last byte.
-    fn arrive(&mut self, place: u32) {
-        let message = &mut self.messages[place as usize];
-        message.next = std::mem::replace(&mut self.free, place);
-        let &mut Message { flow_id, mark, bytes, plane, to, .. } = message;
+    /// Handles the arrival of a message's last byte at a destination.
+    fn arrive(&mut self, place: u32, end: u32) {
+        let Message { flow_id, mark, bytes, plane, to, copies, .. } = self.messages[place as usize];
         self.counts[(flow_id >> FLOW_BITS) as usize].under_way -= u64::from(bytes);
+        let to = self.trees.end(copies, end).map_or(to, |end| end.node);
+        let time = self.now;
+        let event = match self.trees.packet(copies) {
+            Some(of) => TrafficEvent::Collected { node: to, flow_id, of, bytes, mark },
+            None => TrafficEvent::Delivered { node: to, plane, flow_id, bytes, mark, time },
+        };
         if self.handover.traffic.wants_events() {
-            let time = self.now;
-            self.handover.learned.push((TrafficEvent::Delivered { node: to, plane, flow_id, bytes, mark, time }, 0));
+            self.handover.learned.push((event, 0));
+        }
+        if self.trees.has_arrived(copies) {
+            self.messages[place as usize].next = std::mem::replace(&mut self.free, place);
         }
     }
 

@@ -62,7 +62,10 @@ impl FlowRun {
             NONE => {
                 for &flow in &own {
                     let message = &self.messages[flow as usize / 2];
-                    if message.is_split || self.rates.flows[flow as usize].rate >= turn * (1.0 - EQUAL) {
+                    if message.is_split
+                        || message.copies != NONE
+                        || self.rates.flows[flow as usize].rate >= turn * (1.0 - EQUAL)
+                    {
                         continue;
                     }
                     is_changed = true;
@@ -112,6 +115,7 @@ impl FlowRun {
     fn join(&mut self, place: u32) {
         let mut paths = std::mem::take(&mut self.found);
         self.rates.read(2 * place + 1, &mut paths);
+        self.rates.read_limits(2 * place, &mut paths);
         for flow in [2 * place, 2 * place + 1] {
             self.progress(flow);
             self.rates.end(flow);

@@ -234,7 +234,7 @@ fn refused(spec: &InSwitchSpec, topology: &dyn Topology, (group, full): (usize, 
 }
 
 /// Returns the parameters by which members send operations that combine. `window` is the number of outstanding packets.
-pub(crate) fn params(spec: &InSwitchSpec, window: u32) -> GroupParams {
+pub(crate) fn params(spec: &InSwitchSpec, (window, trees): (u32, u32)) -> GroupParams {
     let small_packet = spec.low_latency.as_ref().and_then(|own| own.segment);
     GroupParams {
         window,
@@ -242,5 +242,6 @@ pub(crate) fn params(spec: &InSwitchSpec, window: u32) -> GroupParams {
         streams: spec.streaming.as_ref().map_or(u32::MAX, |own| own.outstanding_operations),
         largest_small: spec.largest_small(),
         small_packet: small_packet.map_or(u32::MAX, |segment| u32::try_from(segment.0).unwrap_or(u32::MAX)),
+        parts: trees,
     }
 }

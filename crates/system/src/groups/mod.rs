@@ -55,7 +55,7 @@ pub(crate) fn build(
     let delay = delays.max().unwrap_or_default();
     // Packets of low latency may be smaller than packets of streams. A partial sum holds a packet of either kind, so
     // there have to be enough for both.
-    let small = packet.min(limits::params(own, 0).small_packet);
+    let small = packet.min(limits::params(own, (0, 1)).small_packet);
     let sizes = if own.streaming.is_some() { [small, packet] } else { [small; 2] };
     let acknowledged = demands.iter().any(Demand::is_acknowledged);
     let of_network = |network: usize| {
@@ -81,9 +81,10 @@ pub(crate) fn build(
 /// partial sums of each group's trees.
 pub(crate) fn params(spec: &InSwitchSpec, groups: Option<&GroupsSpec>) -> GroupParams {
     let Some(groups) = groups else { return GroupParams::DEFAULT };
-    let trees = (0..groups.trees.groups()).map(|group| groups.trees.trees_of(group).len() as u32).min().unwrap_or(1);
+    let trees = || (0..groups.trees.groups()).map(|group| groups.trees.trees_of(group).len() as u32);
     let window = groups.units.map_or(1, |units| units.window);
-    limits::params(spec, window.saturating_mul(trees).max(1))
+    let window = window.saturating_mul(trees().min().unwrap_or(1)).max(1);
+    limits::params(spec, (window, trees().max().unwrap_or(1).max(1)))
 }
 
 /// Groups of a job: nodes, demands, program, and multicasting members.

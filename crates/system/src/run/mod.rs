@@ -20,6 +20,7 @@ use crate::system::System;
 use crate::workloads::RunTotals;
 use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
 use ::network::{DivisionRule, Feature, Machine, MachineJob, MachineRun, Part, ReuseCounts, Sample, WindowTimes};
+use ::traffic::pacers::PacerSpec;
 use checkpoints::{Checkpoints, Totals};
 use control::{Control, Runner, report_done};
 use measure::{Listed, PointResult, ProcessesResult};
@@ -212,8 +213,9 @@ fn build(
     let numbers = Arc::new(system.numbers());
     let limit = system.network.time_limit(system.spec.measure.max_time);
     let of_job = |job| {
-        let Job { span, workload, .. }: &Job = job;
-        MachineJob { span: span.start..span.end.min(limit).max(span.start), placement: workload.placement() }
+        let Job { span, workload, pacer, .. }: &Job = job;
+        let span = span.start..span.end.min(limit).max(span.start);
+        MachineJob { span, placement: workload.placement(), pacer }
     };
     let jobs: Vec<MachineJob<'_>> = system.jobs.iter().map(of_job).collect();
     system.model.build(
@@ -261,7 +263,8 @@ fn paced_specs(system: &System, numbers: &JobNumbers, division: &Division) -> Ve
         job,
         number: numbers.acks(job),
         seed: own.seed,
-        pacer: own.pacer.clone(),
+        // Flows have the rate that a window allows, and no packets that wait for it.
+        pacer: if system.network.has(Feature::Flows) { PacerSpec::default() } else { own.pacer.clone() },
         partition_of: Arc::clone(&division.partition_of),
     };
     system.jobs.iter().enumerate().map(spec).collect()

@@ -44,7 +44,8 @@ impl ClosedCounts {
     /// Creates empty counts. `packet` is the size of packets in bytes. Messages of more than `striped_above` bytes are
     /// striped over all planes.
     pub fn new(context: &RunContext, packet: u32, striped_above: Option<u64>) -> Self {
-        let messages = || MessageTimes::new(&context.network, packet).striped_above(striped_above);
+        let messages =
+            || MessageTimes::new(&context.network, packet).striped_above(striped_above).logged(context.logs_messages);
         Self {
             counts: Batch::default(),
             latency: Histogram::new(),

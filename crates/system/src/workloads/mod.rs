@@ -110,6 +110,10 @@ pub trait Workload: Debug + Send + Sync {
     fn flows(&self, _phase: usize) -> Vec<Vec<Flow>> {
         Vec::new()
     }
+    /// Returns a workload of one phase, which begins at once. None for workloads that have no phases.
+    fn only_phase(&self, _phase: usize) -> Option<Arc<dyn Workload>> {
+        None
+    }
     /// Programs of the ranks. None for workloads without ranks.
     fn programs(&self) -> Option<&Arc<dyn Programs>> {
         None
@@ -171,6 +175,8 @@ pub struct RunContext {
     pub shared: bool,
     /// Latency that the network interfaces add to every message, in nanoseconds.
     pub nic_overhead_ns: f64,
+    /// Whether each message is logged, if messages are measured.
+    pub logs_messages: bool,
 }
 
 impl RunContext {

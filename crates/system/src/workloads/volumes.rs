@@ -143,6 +143,20 @@ impl Workload for Volumes {
         }
     }
 
+    fn only_phase(&self, phase: usize) -> Option<Arc<dyn Workload>> {
+        let phases = match &self.phases {
+            Phases::Exchange(own) => {
+                Phases::Exchange(Exchange { phases: vec![*own.phases.get(phase)?], ..own.clone() })
+            }
+            Phases::Application(own) => {
+                let mut graph = TaskGraph::clone(own);
+                graph.phases = vec![graph.phases.get(phase)?.clone()];
+                Phases::Application(Arc::new(graph))
+            }
+        };
+        Some(Arc::new(Self { phases, compute: 0, ..self.clone() }))
+    }
+
     fn mapping(&self) -> Option<MappingFigures> {
         match &self.phases {
             Phases::Exchange(_) => None,
@@ -297,8 +311,9 @@ impl VolumesRun {
             let own = &volumes[source.index()];
             let whole = own.binary_search_by_key(&dst, |&(dst, _)| dst).is_ok_and(|place| own[place].1 == bytes);
             if whole {
-                let latency = (at - self.begun).saturating_mul(self.context.network.plan.units_per_tick());
-                messages.record(Arrived { from: source, to: dst, bytes, latency });
+                let units = self.context.network.plan.units_per_tick();
+                let [latency, at] = [at - self.begun, at].map(|time| time.saturating_mul(units));
+                messages.record(Arrived { from: source, to: dst, bytes, latency, at });
             }
         }
     }

@@ -13,6 +13,9 @@ use crate::ranges::Ranges;
 /// Largest number of segments of an operation. Segment numbers are distinguished up to half of 2^32.
 const MOST_SEGMENTS: u64 = 1 << 30;
 
+/// Largest segment on a network that takes messages whole, in bytes.
+const MOST_WHOLE: u64 = 1 << 31;
+
 /// Segment ranges of an operation's items.
 #[derive(Clone, Debug)]
 pub(super) enum Items {
@@ -147,6 +150,19 @@ fn is_stream(call: &GroupCall, params: &GroupParams) -> bool {
 }
 
 impl Cut {
+    /// Sizes without an operation.
+    pub const NONE: Self = Self { packet: 1, control: 1 };
+
+    /// Returns the sizes for an operation on a network that takes messages whole: an item has a segment for each of
+    /// `GroupParams::parts`, of whole packets, and for each owner.
+    pub fn whole(sizes: (u32, u32), params: &GroupParams, (call, group): (&GroupCall, &ProgramGroup)) -> Self {
+        let Self { packet, control } = Self::new(sizes, params, call);
+        let is_divided = Work::of(call) == Work::ByOwners || is_of_members(call.operation);
+        let members = if is_divided { group.ranks.len() as u64 } else { 1 };
+        let each = call.bytes.div_ceil(u64::from(params.parts) * members).div_ceil(packet.into()).max(1);
+        Self { packet: each.saturating_mul(packet.into()).min(MOST_WHOLE) as u32, control }
+    }
+
     /// Returns the sizes for an operation. `packet` and `control` are the sizes of a packet and a control message in
     /// bytes.
     pub fn new((packet, control): (u32, u32), params: &GroupParams, call: &GroupCall) -> Self {

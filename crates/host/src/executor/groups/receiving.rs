@@ -200,7 +200,9 @@ impl Executor {
             .find(segment)
             .map(|(place, at)| (&own.members[member as usize].ops[place], at));
         match found {
-            Some((op, at)) if op.shape.work == Work::ByOwners => self.cut(&op.call).bytes(op.call.bytes, at..at + 1),
+            Some((op, at)) if op.shape.work == Work::ByOwners => {
+                self.cut(member, &op.call).bytes(op.call.bytes, at..at + 1)
+            }
             _ => control,
         }
     }
@@ -218,8 +220,9 @@ impl Executor {
             let (from, to) = (run.from.wrapping_sub(op.first), run.to.wrapping_sub(op.first));
             let item = op.shape.items.item_of(from);
             let begin = op.shape.items.range(item).start;
-            let all = item_bytes(&op.call, own.groups.get(at.group), item);
-            let bytes = cut_of(&self.interface, &op.call).bytes(all, from - begin..to.saturating_sub(begin));
+            let group = own.groups.get(at.group);
+            let all = item_bytes(&op.call, group, item);
+            let bytes = cut_of(&self.interface, &op.call, group).bytes(all, from - begin..to.saturating_sub(begin));
             let rank = at.rank;
             self.unexpected.take(rank, bytes);
             self.take_run(member, &run, now, around);

@@ -109,7 +109,8 @@ impl Executor {
                 Release::Segments { op, item, begins } => {
                     own.members[member as usize].released_at = HandOver { now, tick };
                     if begins {
-                        let cut = cut_of(&self.interface, &own.members[member as usize].ops[op].call);
+                        let at = &own.members[member as usize];
+                        let cut = cut_of(&self.interface, &at.ops[op].call, own.groups.get(at.group));
                         own.hand_over(member, (op, item), cut, &mut self.nics.parts);
                     }
                 }
@@ -140,7 +141,7 @@ impl Executor {
         let item = op.shape.items.item_of(segment);
         let begin = op.shape.items.range(item).start;
         let all = item_bytes(&op.call, own.groups.get(at.group), item);
-        let cut = cut_of(&self.interface, &op.call);
+        let cut = cut_of(&self.interface, &op.call, own.groups.get(at.group));
         let within = segment - begin;
         let bytes = cut.bytes(all, within..within + 1);
         let (first, source, tick) = (op.first.wrapping_add(begin), at.lanes[lane].source, at.released_at.tick);

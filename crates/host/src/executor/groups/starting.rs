@@ -1,6 +1,6 @@
 //! Operations in the switches, from their call until they are handed to the interface.
 
-use mpi::program::GroupCall;
+use mpi::program::{GroupCall, ProgramGroup};
 
 use super::operation::{Cut, GroupOp, Shape, Work};
 use super::{Called, Memberships};
@@ -38,16 +38,21 @@ impl Memberships {
     }
 }
 
-/// Returns the sizes by which an interface cuts the bytes of an operation into segments.
-pub(super) fn cut_of(interface: &NicParams, call: &GroupCall) -> Cut {
-    Cut::new((interface.packet, interface.control), &interface.protocol.group, call)
+/// Returns the sizes by which an interface cuts the bytes of an operation of a group into segments.
+pub(super) fn cut_of(interface: &NicParams, call: &GroupCall, group: &ProgramGroup) -> Cut {
+    let params = &interface.protocol.group;
+    match interface.whole {
+        true => Cut::whole((interface.packet, interface.control), params, (call, group)),
+        false => Cut::new((interface.packet, interface.control), params, call),
+    }
 }
 
 impl Executor {
-    /// Returns the sizes by which the bytes of an operation are cut into segments.
+    /// Returns the sizes by which the bytes of an operation of a member are cut into segments.
     #[inline]
-    pub(super) fn cut(&self, call: &GroupCall) -> Cut {
-        cut_of(&self.interface, call)
+    pub(super) fn cut(&self, member: u32, call: &GroupCall) -> Cut {
+        let own = self.groups.as_ref();
+        own.map_or(Cut::NONE, |own| cut_of(&self.interface, call, own.groups.get(own.members[member as usize].group)))
     }
 
     /// Starts an operation in the switches that a local rank calls.
@@ -59,11 +64,13 @@ impl Executor {
         now: u64,
         around: &mut impl HostContext,
     ) {
-        let (operation, cut, params) = (call.operation, self.cut(&call), self.interface.protocol.group);
+        let (operation, params) = (call.operation, self.interface.protocol.group);
+        let interface = &self.interface;
         let found = self.groups.as_mut().and_then(|own| Some((own.find(rank, call.context)?, own)));
         let Some((member, own)) = found else {
             return self.fail(HostError::NoGroup { rank: op.rank, operation, context: call.context });
         };
+        let cut = cut_of(interface, &call, own.groups.get(own.members[member as usize].group));
         let place = match own.begin(Called { op, id, member, first: 0 }, call, (cut, &params)) {
             Ok(place) => place,
             Err(segments) => return self.fail(HostError::Segments { rank: op.rank, operation, segments }),

@@ -169,9 +169,8 @@ impl Fill {
         self.clear();
         let is_fifo = self.arbiters.waiting == Waiting::Fifos;
         let filling = |&flow: &u32| {
-            let &FlowState { bound, waits, first, .. } = &rates.flows[flow as usize];
             // Strands of one flow would hold up one another in a cycle.
-            let is_single = rates.strands.get(first as usize).is_some_and(|strand| strand.next == NONE);
+            let &FlowState { bound, waits, is_single, .. } = &rates.flows[flow as usize];
             let holds_up = is_single && (waits || is_fifo);
             Filling { bound, rate: bound, holds_up, is_fixed: false, leaves: 0 }
         };

@@ -44,7 +44,10 @@ impl OpenSampler {
             senders: weights.iter().filter(|&&weight| weight > 0.0).count(),
             sources: Sources::new(weights, backlogged, bytes * Self::STEP as f64),
             operations: open.multicasts.as_ref().map(|_| Operations::new(open.fanout())),
-            messages: context.measure.messages.then(|| MessageTimes::new(&context.network, open.packets().packet)),
+            messages: context
+                .measure
+                .messages
+                .then(|| MessageTimes::new(&context.network, open.packets().packet).logged(context.logs_messages)),
             open,
             context,
         }
@@ -123,7 +126,7 @@ impl Sampler for OpenSampler {
             let ArrivedMessage { source, dst, bytes, generated_at, at, .. } = message;
             let latency = at.wrapping_mul(units).wrapping_sub(generated_at);
             if let Some(messages) = &mut self.messages {
-                messages.record(Arrived { from: source, to: dst, bytes, latency });
+                messages.record(Arrived { from: source, to: dst, bytes, latency, at: at.saturating_mul(units) });
             }
             if let Some(operations) = &mut self.operations {
                 operations.record(&message, latency);

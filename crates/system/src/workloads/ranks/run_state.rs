@@ -149,8 +149,8 @@ impl RanksRun {
             // A message that has arrived has been released.
             let Ok(sent) = released.binary_search_by_key(&(source, number), key) else { continue };
             let Released { to, bytes, at: begin, .. } = released[sent];
-            let latency = (at - begin).saturating_mul(units);
-            messages.record(Arrived { from: node(source), to: node(to), bytes: bytes.max(1), latency });
+            let [latency, at] = [at - begin, at].map(|time| time.saturating_mul(units));
+            messages.record(Arrived { from: node(source), to: node(to), bytes: bytes.max(1), latency, at });
         }
     }
 
