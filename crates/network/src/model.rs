@@ -34,6 +34,8 @@ pub struct MachineJob<'a> {
     pub span: Span,
     /// Placement of its ranks or tasks.
     pub placement: &'a Placement,
+    /// Packets that it sends, about. 0 if the model carries packets, or if it sends for a time.
+    pub packets: u64,
 }
 
 /// Run for which a machine is built.

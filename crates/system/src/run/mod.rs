@@ -182,9 +182,14 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
 fn build(system: &System, options: &RunOptions, runners: &[Runner]) -> Box<dyn Machine> {
     let numbers = Arc::new(system.numbers());
     let limit = system.network.time_limit(system.spec.measure.max_time);
+    let batch = system.batch();
     let of_job = |job| {
         let Job { span, workload, .. }: &Job = job;
-        MachineJob { span: span.start..span.end.min(limit).max(span.start), placement: workload.placement() }
+        let packets = match system.network.has(Feature::Messages) {
+            true => workload.run_length(&system.network, &system.spec.measure, batch).packets(),
+            false => 0,
+        };
+        MachineJob { span: span.start..span.end.min(limit).max(span.start), placement: workload.placement(), packets }
     };
     let jobs: Vec<MachineJob<'_>> = system.jobs.iter().map(of_job).collect();
     system.model.build(
