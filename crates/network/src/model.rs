@@ -37,6 +37,8 @@ pub struct MachineJob<'a> {
     pub placement: &'a Placement,
     /// Pacer of its flows, for models that do not hold back packets.
     pub pacer: &'a PacerSpec,
+    /// Packets that it sends, about. 0 if the model carries packets, or if it sends for a time.
+    pub packets: u64,
 }
 
 /// Rule by which a network is divided into partitions.

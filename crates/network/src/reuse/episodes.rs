@@ -13,26 +13,20 @@
 
 use std::sync::Arc;
 
-use engine::statistics::Histogram;
 use fabric::catalogue::RouterSpec;
 use fabric::{Plan, TrafficEvent};
 use host::{HandedOver, PacketParts};
 use units::{NodeId, PlaneId};
 
 use super::ReuseCounts;
-use super::bench::{BenchChannel, BenchMessage, Outcome, Workbench, workbench};
-use super::naming::{Described, KeyField, Named, Naming};
-use super::paths::{InterfaceFacts, NONE, Path, Paths};
-use super::records::{Moment, Record, Records};
-
-/// Packet-hops that may be simulated beyond one and a half times those of the released messages.
-const TRIAL: u64 = 1 << 20;
+use super::bench::{Workbench, workbench};
+use super::effort::Effort;
+use super::naming::{Described, KeyField, Naming};
+use super::paths::{InterfaceFacts, NONE, Paths};
+use super::records::{Moment, Records};
 
 /// Number of episodes that are dropped together at most.
 const MOST_GATHERED: usize = 64;
-
-/// Largest memory of paths and records, in bytes.
-const MOST_BYTES: usize = 1 << 30;
 
 /// Message on its way.
 #[derive(Clone, Copy, Debug)]
@@ -52,36 +46,36 @@ pub(super) struct Message {
 
 /// Message of an episode.
 #[derive(Clone, Copy, Debug)]
-struct Member {
-    message: Message,
-    path: u32,
+pub(super) struct Member {
+    pub message: Message,
+    pub path: u32,
     is_counted: bool,
     /// Whether its latest record was there before.
-    is_replayed: bool,
+    pub is_replayed: bool,
 }
 
 /// Time for which an episode holds a channel, in ticks.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+pub(super) struct Span {
     start: u64,
-    end: u64,
-    episode: u32,
+    pub end: u64,
+    pub episode: u32,
     /// Candidate that the output's arbiter has served last after the span.
-    served: u16,
+    pub served: u16,
     /// Whether the outcome depends on the pointer at the start.
     reads: bool,
 }
 
 /// Episode under way.
 #[derive(Debug, Default)]
-struct Episode {
+pub(super) struct Episode {
     /// Messages, in the order of release, node and turn once it is settled.
-    messages: Vec<u32>,
+    pub messages: Vec<u32>,
     /// Channels, and buses, in which it has spans.
-    channels: Vec<u32>,
+    pub channels: Vec<u32>,
     /// Time of its first release.
-    start: u64,
-    record: u32,
+    pub start: u64,
+    pub record: u32,
     /// Number of moments that are over.
     moment: usize,
     /// Identifier that changes with the record.
@@ -89,7 +83,7 @@ struct Episode {
     /// Time after which nothing of it is left.
     over: u64,
     /// Whether it has to be looked up.
-    is_unsettled: bool,
+    pub is_unsettled: bool,
 }
 
 /// Counts of a message whose packets have all left their last routers.
@@ -109,22 +103,22 @@ pub(super) type Due = (u64, u32, u64);
 /// All episodes of a network.
 pub(super) struct Episodes {
     pub paths: Paths,
-    bench: Box<dyn Workbench>,
-    records: Records,
-    naming: Naming,
-    messages: Slots<Member>,
-    episodes: Slots<Episode>,
+    pub bench: Box<dyn Workbench>,
+    pub records: Records,
+    pub naming: Naming,
+    pub messages: Slots<Member>,
+    pub episodes: Slots<Episode>,
     /// By channel, the spans of episodes, in the order of time.
-    spans: Vec<Vec<Span>>,
+    pub spans: Vec<Vec<Span>>,
     /// By channel, the candidate that its arbiter has served last before the spans.
-    served: Vec<u16>,
+    pub served: Vec<u16>,
     unsettled: Vec<u32>,
     version: u64,
     /// Present time, in ticks.
     pub now: u64,
     /// Whether the traffic wants to know of arrivals.
-    wants_arrivals: bool,
-    packet: u32,
+    pub wants_arrivals: bool,
+    pub packet: u32,
     /// Picoseconds of a tick.
     tick: u64,
     /// Moments that have become due.
@@ -133,28 +127,31 @@ pub(super) struct Episodes {
     pub counted: Vec<Counted>,
     /// Messages that have not been counted.
     pub open: u64,
-    /// Packet-hops of all released messages.
-    released_hops: u64,
+    pub effort: Effort,
     pub counts: ReuseCounts,
     /// Reason why the run is to be simulated whole.
     pub gave_up: Option<String>,
     // Kept to avoid allocation.
-    meets: Vec<u32>,
+    pub meets: Vec<u32>,
     gathered: Vec<u32>,
-    described: Vec<Described>,
+    pub described: Vec<Described>,
     /// Pointer of each named channel at the begin of the described episode.
-    pointers: Vec<u16>,
+    pub pointers: Vec<u16>,
 }
 
 /// Places of items, which are used again.
 #[derive(Debug)]
-struct Slots<T> {
-    items: Vec<T>,
-    free: Vec<u32>,
+pub(super) struct Slots<T> {
+    pub items: Vec<T>,
+    pub free: Vec<u32>,
 }
 
 impl<T> Slots<T> {
-    fn insert(&mut self, item: T) -> u32 {
+    pub const fn new() -> Self {
+        Self { items: Vec::new(), free: Vec::new() }
+    }
+
+    pub fn insert(&mut self, item: T) -> u32 {
         match self.free.pop() {
             Some(place) => {
                 self.items[place as usize] = item;
@@ -174,6 +171,7 @@ impl Episodes {
         plan: &Arc<Plan>,
         (router, parts): (&RouterSpec, PacketParts),
         (wants_arrivals, left_out): (bool, Option<KeyField>),
+        effort: Effort,
     ) -> Self {
         let sources = plan.topology().nodes() as usize * plan.channels().planes() as usize;
         let interfaces = InterfaceFacts::new(&parts, sources);
@@ -183,10 +181,10 @@ impl Episodes {
         Self {
             paths,
             bench,
-            records: Records::default(),
+            records: Records::new(usize::MAX),
             naming: Naming::new(resources, left_out),
-            messages: Slots { items: Vec::new(), free: Vec::new() },
-            episodes: Slots { items: Vec::new(), free: Vec::new() },
+            messages: Slots::new(),
+            episodes: Slots::new(),
             spans: vec![Vec::new(); resources],
             served: vec![0; resources],
             unsettled: Vec::new(),
@@ -198,7 +196,7 @@ impl Episodes {
             due: Vec::new(),
             counted: Vec::new(),
             open: 0,
-            released_hops: 0,
+            effort,
             counts: ReuseCounts::default(),
             gave_up: None,
             meets: Vec::new(),
@@ -231,7 +229,9 @@ impl Episodes {
             record = found;
             self.paths.paths[path as usize].recent = (bytes, handed, record);
         }
-        self.released_hops += self.records.all[record as usize].hops;
+        self.records.use_now(record);
+        let routers = self.paths.routers(path);
+        self.effort.release(message.bytes.div_ceil(self.packet).into(), routers);
         let message = self.messages.insert(Member { message, path, is_counted: false, is_replayed });
         self.counts.episodes += 1;
         let episode = Episode { messages: vec![message], start: at, record, ..Episode::default() };
@@ -302,7 +302,7 @@ impl Episodes {
             outcome.weight += 1;
             let (arrives, packets) = (own.start + outcome.last, outcome.packets);
             let &mut Member { message, path, is_replayed, .. } = member;
-            let routers = self.paths.steps(path).len() as u64 - 1;
+            let routers = self.paths.routers(path);
             self.open -= 1;
             self.counts.messages += 1;
             self.counts.replayed += u64::from(is_replayed);
@@ -311,18 +311,7 @@ impl Episodes {
         }
     }
 
-    /// Returns the latencies of all packets that have been counted, in parts of a tick.
-    pub fn latencies(&self) -> Histogram {
-        let mut all = Histogram::new();
-        for outcome in self.records.all.iter().flat_map(|record| &record.members) {
-            for &(latency, packets) in &outcome.latencies {
-                all.record_many(latency, packets * outcome.weight);
-            }
-        }
-        all
-    }
-
-    fn give_up(&mut self, reason: String) {
+    pub fn give_up(&mut self, reason: String) {
         self.gave_up.get_or_insert(reason);
     }
 }
@@ -331,7 +320,7 @@ impl Episodes {
 impl Episodes {
     /// Places the spans of an episode by its record. Merges it with the episodes that they meet, or else schedules its
     /// moments.
-    fn place(&mut self, episode: u32) {
+    pub fn place(&mut self, episode: u32) {
         let own = &mut self.episodes.items[episode as usize];
         let record = &self.records.all[own.record as usize];
         (own.is_unsettled, own.over) = (false, own.start + record.over);
@@ -366,7 +355,7 @@ impl Episodes {
 
     /// Drops the episodes at the begin of a channel of which nothing is left. An episode is dropped in all its channels at
     /// once, with the episodes before it there, so that the pointers before each kept episode are known.
-    fn drop_over(&mut self, channel: u32) {
+    pub fn drop_over(&mut self, channel: u32) {
         while let Some(first) = self.spans[channel as usize].first()
             && self.gather(first.episode)
         {
@@ -409,7 +398,7 @@ impl Episodes {
     }
 
     /// Merges the episodes of `meets` into the one of them that has most messages, which is then to be looked up.
-    fn merge(&mut self) {
+    pub fn merge(&mut self) {
         let mut all = std::mem::take(&mut self.meets);
         all.sort_unstable();
         all.dedup();
@@ -447,154 +436,5 @@ impl Episodes {
         }
         // An episode under way may have passed this moment with its former record, or be counted by it.
         self.count_if_left(episode);
-    }
-}
-
-/// Records of episodes.
-impl Episodes {
-    /// Looks up an episode of several messages, or simulates it, and places it.
-    fn look_up(&mut self, episode: u32) {
-        self.describe(episode);
-        for name in 0..self.naming.channels().len() {
-            self.drop_over(self.naming.channels()[name].channel);
-        }
-        self.meets.clear();
-        let mut moved = false;
-        for name in 0..self.naming.channels().len() {
-            let named = &self.naming.channels()[name];
-            if !named.is_contended() {
-                continue;
-            }
-            let (channel, start) = (named.channel as usize, self.episodes.items[episode as usize].start + named.start);
-            let before = |span: &&Span| span.episode != episode && span.end < start;
-            let (mut last, mut by) = (self.served[channel], None);
-            if let Some(span) = self.spans[channel].iter().rfind(before) {
-                (last, by) = (span.served, Some(span.episode));
-            }
-            if let Some(by) = by.filter(|&by| self.episodes.items[by as usize].is_unsettled) {
-                // What it leaves is not known yet.
-                self.meets.push(by);
-            }
-            moved |= last != 0;
-            self.pointers[name] = last;
-            self.naming.add_order(name, last);
-        }
-        if !self.meets.is_empty() {
-            self.meets.push(episode);
-            return self.merge();
-        }
-        self.counts.moved_pointers += u64::from(moved);
-        let found = self.records.find(&self.naming.key);
-        let Some(record) = found.or_else(|| self.simulate()) else { return };
-        let own = &mut self.episodes.items[episode as usize];
-        own.record = record;
-        for &message in &own.messages {
-            self.messages.items[message as usize].is_replayed = found.is_some();
-        }
-        let last = own.messages.last().map_or(0, |&last| self.messages.items[last as usize].message.at);
-        self.counts.joins += u64::from(last > own.start);
-        for channel in std::mem::take(&mut own.channels) {
-            self.spans[channel as usize].retain(|span| span.episode != episode);
-        }
-        let own = &mut self.episodes.items[episode as usize];
-        own.channels.extend(self.naming.channels().iter().map(|named| named.channel));
-        self.place(episode);
-    }
-
-    /// Names the channels of an episode's messages.
-    fn describe(&mut self, episode: u32) {
-        let Self { episodes, messages, described, naming, paths, .. } = self;
-        let own = &mut episodes.items[episode as usize];
-        let message = |&number: &u32| &messages.items[number as usize];
-        own.messages.sort_unstable_by_key(|number| {
-            let Message { at, from, turn, .. } = message(number).message;
-            (at, from, turn)
-        });
-        own.start = own.messages.first().map_or(0, |first| message(first).message.at);
-        described.clear();
-        let begin = own.start;
-        described.extend(own.messages.iter().map(|number| {
-            let &Member { path, message: Message { bytes, at, handed, .. }, .. } = message(number);
-            Described { path, bytes, at: at - begin, handed }
-        }));
-        naming.describe(described, paths);
-        self.pointers.clear();
-        self.pointers.resize(naming.channels().len(), 0);
-    }
-
-    /// Simulates the described messages, and keeps the record. `None`: the run is to be simulated whole.
-    fn simulate(&mut self) -> Option<u32> {
-        let Self { paths, naming, described, pointers, .. } = self;
-        let name = |resource: u32| naming.name_of(resource);
-        let message = |own: &Described| {
-            let Path { ends, to, state, buses, .. } = paths.paths[own.path as usize];
-            let steps = paths.steps(own.path);
-            let (source, last) = (steps[0].channel, steps[steps.len() - 1].channel);
-            let (channels, buses) = ([source, last].map(name), buses.map(name));
-            let &Described { bytes, at, handed, .. } = own;
-            BenchMessage { source, ends, channels, buses, to, state, bytes, at, handed }
-        };
-        let messages: Vec<BenchMessage> = described.iter().map(message).collect();
-        let channel = |(name, own): (usize, &Named)| BenchChannel {
-            channel: own.channel,
-            bytes: own.bytes,
-            last: own.is_contended().then(|| pointers[name]),
-        };
-        let channels: Vec<BenchChannel> = naming.channels().iter().enumerate().map(channel).collect();
-        let Some(outcome) = self.bench.simulate(&messages, &channels) else {
-            self.give_up("packets wait for one another for ever".to_owned());
-            return None;
-        };
-        let record = self.record(outcome);
-        self.counts.simulated_hops += record.hops;
-        self.counts.records += 1;
-        let number = self.records.add(&self.naming.key, record);
-        if self.counts.simulated_hops > TRIAL + self.released_hops / 2 * 3 {
-            self.give_up("too little repeats".to_owned());
-        } else if self.records.bytes + self.paths.bytes() > MOST_BYTES {
-            self.give_up("paths, or the records of different episodes, take too much memory".to_owned());
-        }
-        Some(number)
-    }
-
-    /// Returns the record of the described messages.
-    fn record(&self, outcome: Outcome) -> Record {
-        let mut moments = vec![(outcome.counted, Moment::Counted)];
-        let mut hops = 0;
-        for ((place, own), (first, member)) in (0..).zip(&self.described).zip(&outcome.members) {
-            hops += member.packets * (self.paths.steps(own.path).len() as u64 - 1);
-            if self.wants_arrivals {
-                moments.extend((own.bytes > self.packet).then_some((*first, Moment::First(place))));
-                moments.push((member.last, Moment::Last(place)));
-            }
-        }
-        moments.sort_unstable();
-        let channels = self.naming.channels();
-        let served = |(named, &(_, last)): (&Named, &(u64, u16))| {
-            named.inputs.iter().find(|input| input.candidate == last).map_or(named.first, |input| input.at)
-        };
-        let span = |(named, &(end, _)): (&Named, &(u64, u16))| (named.start, end);
-        let spans: Box<[(u64, u64)]> = channels.iter().zip(&outcome.channels).map(span).collect();
-        let over = spans.iter().map(|span| span.1).chain(moments.iter().map(|moment| moment.0)).max().unwrap_or(0);
-        let mut members: Vec<_> = outcome.members.into_iter().map(|member| member.1).collect();
-        members.iter_mut().for_each(|member| {
-            member.latencies.sort_unstable();
-            member.latencies.dedup_by(|next, first| {
-                let same = next.0 == first.0;
-                first.1 += if same { next.1 } else { 0 };
-                same
-            });
-        });
-        let counted = moments.iter().position(|moment| moment.1 == Moment::Counted).unwrap_or(0);
-        Record {
-            counted,
-            moments: moments.into(),
-            served: channels.iter().zip(&outcome.channels).map(served).collect(),
-            reads: channels.iter().map(Named::is_contended).collect(),
-            spans,
-            over,
-            members: members.into(),
-            hops,
-        }
     }
 }

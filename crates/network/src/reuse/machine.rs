@@ -39,7 +39,7 @@ impl Machine for ReuseMachine {
     }
 
     fn measured(&mut self, _job: usize) -> (Histogram, u64) {
-        (self.run.episodes.latencies(), self.run.totals.hops)
+        (self.run.episodes.records.latencies(), self.run.totals.hops)
     }
 
     fn note_arrivals(&mut self, _job: usize) {

@@ -6,7 +6,9 @@
 //! Results are the bytes of the packet model.
 
 mod bench;
+mod effort;
 mod episodes;
+mod lookup;
 mod machine;
 mod naming;
 mod paths;
@@ -24,6 +26,7 @@ use crate::handover::whole_traffic;
 use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
 use crate::traffic::NodeTraffic;
+use effort::Effort;
 use episodes::Episodes;
 use machine::ReuseMachine;
 pub use naming::KeyField;
@@ -31,10 +34,18 @@ use run::ReuseRun;
 
 /// Networks of routers that carry packets, with replayed episodes. Requires one job of ranks or volumes, a
 /// deterministic routing, and routers whose only state while they are idle is a round-robin pointer for each output.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct ReuseModel {
     /// Field that keys of episodes leave out, so that results are wrong: for tests that keys need it.
     pub left_out: Option<KeyField>,
+    /// Largest memory of paths and records, in bytes.
+    pub most_bytes: usize,
+}
+
+impl Default for ReuseModel {
+    fn default() -> Self {
+        Self { left_out: None, most_bytes: 1 << 30 }
+    }
 }
 
 /// Counts of reuse in a run.
@@ -99,7 +110,10 @@ impl NetworkModel for ReuseModel {
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
         let traffic = whole_traffic(plan, run);
         let parts = packet_parts(plan, &traffic);
-        let episodes = Episodes::new(plan, (run.router, parts), (traffic.wants_events(), self.left_out));
+        let effort = Effort::new(run.jobs.iter().map(|job| job.packets).sum());
+        let wanted = (traffic.wants_events(), self.left_out);
+        let mut episodes = Episodes::new(plan, (run.router, parts), wanted, effort);
+        episodes.records.most_bytes = self.most_bytes;
         let run = ReuseRun::new(plan, traffic, episodes);
         Box::new(ReuseMachine { run, counted_until: Cell::new(u64::MAX) })
     }

@@ -161,6 +161,31 @@ impl Paths {
         &self.steps[begin as usize..end as usize]
     }
 
+    /// Returns the number of routers of a path.
+    pub fn routers(&self, path: u32) -> u64 {
+        self.steps(path).len() as u64 - 1
+    }
+
+    /// Drops the paths whose places in `new` are `NONE`, and writes the new number of each other path there.
+    pub fn keep(&mut self, new: &mut [u32]) {
+        let (old, all) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.paths));
+        for own in self.by_source.iter_mut() {
+            own.retain_mut(|(_, path)| {
+                let number = &mut new[*path as usize];
+                if *number == NONE {
+                    return false;
+                }
+                let (begin, end) = all[*path as usize].steps;
+                let first = self.steps.len() as u32;
+                self.steps.extend_from_slice(&old[begin as usize..end as usize]);
+                *number = self.paths.len() as u32;
+                self.paths.push(Path { steps: (first, self.steps.len() as u32), ..all[*path as usize] });
+                *path = *number;
+                true
+            });
+        }
+    }
+
     /// Returns the path from a source to a node. `None`: the routing chooses at random, or among several paths.
     pub fn find(&mut self, source: u32, to: NodeId) -> Option<u32> {
         match self.by_source[source as usize].binary_search_by_key(&to.0, |own| own.0) {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use engine::statistics::Histogram;
+
 /// Moment of an episode at which something is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Moment {
@@ -31,7 +33,7 @@ pub(super) struct MemberOutcome {
 
 /// Outcome of an episode. Times are in ticks from the release of its first message. Channels are named in the order in
 /// which its messages use them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     /// Moments in the order of time.
     pub moments: Box<[(u64, Moment)]>,
@@ -60,21 +62,52 @@ impl Record {
             + size_of_val(&*self.moments)
             + size_of_val(&*self.spans)
             + size_of_val(&*self.served)
+            + size_of_val(&*self.reads)
             + size_of_val(&*self.members)
             + latencies
     }
 }
 
+/// Record with the time of its last use.
+#[derive(Clone, Debug)]
+struct Kept {
+    /// Bytes of memory that it takes with its key. 0: the place is free.
+    bytes: usize,
+    /// Number of uses of records before its last one.
+    used_at: u64,
+}
+
 /// All records of a machine.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Records {
     numbers: BTreeMap<Box<[u64]>, u32>,
     pub all: Vec<Record>,
+    kept: Vec<Kept>,
+    free: Vec<u32>,
+    uses: u64,
     /// Bytes of memory that records take.
     pub bytes: usize,
+    /// Largest memory of records and paths, in bytes.
+    pub most_bytes: usize,
+    /// Latencies of the messages that dropped records have served, in parts of a tick.
+    dropped: Histogram,
 }
 
 impl Records {
+    /// Creates an empty table. `most_bytes`: the largest memory of records and paths.
+    pub fn new(most_bytes: usize) -> Self {
+        Self {
+            numbers: BTreeMap::new(),
+            all: Vec::new(),
+            kept: Vec::new(),
+            free: Vec::new(),
+            uses: 0,
+            bytes: 0,
+            most_bytes,
+            dropped: Histogram::new(),
+        }
+    }
+
     /// Returns the record of a key. The whole key is compared.
     pub fn find(&self, key: &[u64]) -> Option<u32> {
         self.numbers.get(key).copied()
@@ -82,10 +115,67 @@ impl Records {
 
     /// Adds the record of a key.
     pub fn add(&mut self, key: &[u64], record: Record) -> u32 {
-        let number = self.all.len() as u32;
-        self.bytes += record.bytes(key);
+        let kept = Kept { bytes: record.bytes(key), used_at: self.uses };
+        self.bytes += kept.bytes;
+        let number = match self.free.pop() {
+            Some(number) => {
+                (self.all[number as usize], self.kept[number as usize]) = (record, kept);
+                number
+            }
+            None => {
+                self.all.push(record);
+                self.kept.push(kept);
+                self.all.len() as u32 - 1
+            }
+        };
         self.numbers.insert(key.into(), number);
-        self.all.push(record);
         number
+    }
+
+    /// Notes that an episode uses a record.
+    pub fn use_now(&mut self, number: u32) {
+        self.uses += 1;
+        self.kept[number as usize].used_at = self.uses;
+    }
+
+    /// Returns whether a record has not been dropped.
+    pub fn has(&self, number: u32) -> bool {
+        self.kept[number as usize].bytes > 0
+    }
+
+    /// Drops the least recently used records that are not `in_use`, until records take a quarter of the largest memory.
+    pub fn drop_oldest(&mut self, in_use: impl Iterator<Item = u32>) {
+        let mut stays = vec![false; self.all.len()];
+        in_use.for_each(|number| stays[number as usize] = true);
+        let is_droppable = |&number: &u32| self.has(number) && !stays[number as usize];
+        let mut order: Vec<u32> = (0..self.all.len() as u32).filter(is_droppable).collect();
+        order.sort_unstable_by_key(|&number| self.kept[number as usize].used_at);
+        for number in order {
+            if self.bytes <= self.most_bytes / 4 {
+                break;
+            }
+            let record = std::mem::take(&mut self.all[number as usize]);
+            count_latencies(&record, &mut self.dropped);
+            self.bytes -= std::mem::take(&mut self.kept[number as usize].bytes);
+            self.free.push(number);
+        }
+        let kept = &self.kept;
+        self.numbers.retain(|_, number| kept[*number as usize].bytes > 0);
+    }
+
+    /// Returns the latencies of all packets that have been counted, in parts of a tick.
+    pub fn latencies(&self) -> Histogram {
+        let mut all = self.dropped.clone();
+        self.all.iter().for_each(|record| count_latencies(record, &mut all));
+        all
+    }
+}
+
+/// Adds the latencies of the packets that a record stands for.
+fn count_latencies(record: &Record, to: &mut Histogram) {
+    for outcome in &record.members {
+        for &(latency, packets) in &outcome.latencies {
+            to.record_many(latency, packets * outcome.weight);
+        }
     }
 }

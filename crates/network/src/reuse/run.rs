@@ -113,6 +113,7 @@ impl ReuseRun {
         counted.iter().for_each(|own| self.count(own));
         self.episodes.counted = counted;
         self.episodes.counted.clear();
+        self.episodes.trim();
     }
 
     /// Counts a message whose packets have all left their last routers.

@@ -276,7 +276,7 @@ fn differs_without(field: KeyField, case: &Case) -> bool {
     let without = result(&build(&text, None).unwrap()).unwrap();
     // A wrong record may break what the run relies on.
     let with = std::panic::catch_unwind(|| {
-        let model: Arc<dyn NetworkModel> = Arc::new(ReuseModel { left_out: Some(field) });
+        let model: Arc<dyn NetworkModel> = Arc::new(ReuseModel { left_out: Some(field), ..ReuseModel::default() });
         result(&build(&reuse, Some(model)).unwrap())
     });
     let Ok(Ok(mut with)) = with else { return true };

@@ -212,10 +212,15 @@ fn build(
 ) -> Box<dyn Machine> {
     let numbers = Arc::new(system.numbers());
     let limit = system.network.time_limit(system.spec.measure.max_time);
+    let batch = system.batch();
     let of_job = |job| {
         let Job { span, workload, pacer, .. }: &Job = job;
         let span = span.start..span.end.min(limit).max(span.start);
-        MachineJob { span, placement: workload.placement(), pacer }
+        let packets = match system.network.has(Feature::Messages) {
+            true => workload.run_length(&system.network, &system.spec.measure, batch).packets(),
+            false => 0,
+        };
+        MachineJob { span, placement: workload.placement(), pacer, packets }
     };
     let jobs: Vec<MachineJob<'_>> = system.jobs.iter().map(of_job).collect();
     system.model.build(

@@ -146,6 +146,11 @@ impl RunLength {
         if let Self::Time { usual, .. } = *self { usual } else { 0 }
     }
 
+    /// Returns the number of packets to send, or 0 for a time.
+    pub fn packets(&self) -> u64 {
+        if let Self::Packets(packets) = *self { packets } else { 0 }
+    }
+
     /// Returns the longest time in ticks, or 0 for a number of packets.
     pub fn longest_time(&self) -> u64 {
         if let Self::Time { longest, .. } = *self { longest } else { 0 }

@@ -1,0 +1,199 @@
+//! Look-up of episodes by their keys, and simulation of those that are new.
+
+use super::bench::{BenchChannel, BenchMessage, Outcome};
+use super::episodes::{Episodes, Member, Message, Span};
+use super::naming::{Described, Named};
+use super::paths::{NONE, Path};
+use super::records::{Moment, Record};
+
+/// Memory.
+impl Episodes {
+    /// Drops records and paths that no episode under way uses if they take too much memory.
+    pub fn trim(&mut self) {
+        let most = self.records.most_bytes / 2;
+        if self.paths.bytes() > most {
+            self.trim_paths();
+        }
+        if self.records.bytes > most {
+            self.trim_records();
+        }
+        if self.paths.bytes() > most || self.records.bytes > most {
+            self.give_up("the messages under way, or the records of their episodes, take too much memory".to_owned());
+        }
+    }
+
+    fn trim_paths(&mut self) {
+        let Self { paths, episodes, messages, .. } = self;
+        let mut new = vec![NONE; paths.paths.len()];
+        let under_way = || episodes.items.iter().flat_map(|own| &own.messages);
+        for &message in under_way() {
+            new[messages.items[message as usize].path as usize] = 0;
+        }
+        paths.keep(&mut new);
+        for &message in under_way() {
+            let path = &mut messages.items[message as usize].path;
+            *path = new[*path as usize];
+        }
+    }
+
+    fn trim_records(&mut self) {
+        let Self { records, episodes, paths, .. } = self;
+        let under_way = episodes.items.iter().filter(|own| !own.messages.is_empty());
+        records.drop_oldest(under_way.map(|own| own.record));
+        for path in &mut paths.paths {
+            if path.recent.2 != NONE && !records.has(path.recent.2) {
+                path.recent.2 = NONE;
+            }
+        }
+    }
+}
+
+/// Records of episodes.
+impl Episodes {
+    /// Looks up an episode of several messages, or simulates it, and places it.
+    pub fn look_up(&mut self, episode: u32) {
+        self.describe(episode);
+        for name in 0..self.naming.channels().len() {
+            self.drop_over(self.naming.channels()[name].channel);
+        }
+        self.meets.clear();
+        let mut moved = false;
+        for name in 0..self.naming.channels().len() {
+            let named = &self.naming.channels()[name];
+            if !named.is_contended() {
+                continue;
+            }
+            let (channel, start) = (named.channel as usize, self.episodes.items[episode as usize].start + named.start);
+            let before = |span: &&Span| span.episode != episode && span.end < start;
+            let (mut last, mut by) = (self.served[channel], None);
+            if let Some(span) = self.spans[channel].iter().rfind(before) {
+                (last, by) = (span.served, Some(span.episode));
+            }
+            if let Some(by) = by.filter(|&by| self.episodes.items[by as usize].is_unsettled) {
+                // What it leaves is not known yet.
+                self.meets.push(by);
+            }
+            moved |= last != 0;
+            self.pointers[name] = last;
+            self.naming.add_order(name, last);
+        }
+        if !self.meets.is_empty() {
+            self.meets.push(episode);
+            return self.merge();
+        }
+        self.counts.moved_pointers += u64::from(moved);
+        let found = self.records.find(&self.naming.key);
+        let Some(record) = found.or_else(|| self.simulate()) else { return };
+        let own = &mut self.episodes.items[episode as usize];
+        own.record = record;
+        self.records.use_now(record);
+        for &message in &own.messages {
+            self.messages.items[message as usize].is_replayed = found.is_some();
+        }
+        let last = own.messages.last().map_or(0, |&last| self.messages.items[last as usize].message.at);
+        self.counts.joins += u64::from(last > own.start);
+        for channel in std::mem::take(&mut own.channels) {
+            self.spans[channel as usize].retain(|span| span.episode != episode);
+        }
+        let own = &mut self.episodes.items[episode as usize];
+        own.channels.extend(self.naming.channels().iter().map(|named| named.channel));
+        self.place(episode);
+    }
+
+    /// Names the channels of an episode's messages.
+    fn describe(&mut self, episode: u32) {
+        let Self { episodes, messages, described, naming, paths, .. } = self;
+        let own = &mut episodes.items[episode as usize];
+        let message = |&number: &u32| &messages.items[number as usize];
+        own.messages.sort_unstable_by_key(|number| {
+            let Message { at, from, turn, .. } = message(number).message;
+            (at, from, turn)
+        });
+        own.start = own.messages.first().map_or(0, |first| message(first).message.at);
+        described.clear();
+        let begin = own.start;
+        described.extend(own.messages.iter().map(|number| {
+            let &Member { path, message: Message { bytes, at, handed, .. }, .. } = message(number);
+            Described { path, bytes, at: at - begin, handed }
+        }));
+        naming.describe(described, paths);
+        self.effort.describe(self.described.len());
+        self.pointers.clear();
+        self.pointers.resize(naming.channels().len(), 0);
+    }
+
+    /// Simulates the described messages, and keeps the record. `None`: the run is to be simulated whole.
+    pub fn simulate(&mut self) -> Option<u32> {
+        let Self { paths, naming, described, pointers, packet, .. } = self;
+        let hops = |own: &Described| u64::from(own.bytes.div_ceil(*packet)) * paths.routers(own.path);
+        if !self.effort.allows(described.iter().map(hops).sum()) {
+            self.give_up("too little repeats".to_owned());
+            return None;
+        }
+        let name = |resource: u32| naming.name_of(resource);
+        let message = |own: &Described| {
+            let Path { ends, to, state, buses, .. } = paths.paths[own.path as usize];
+            let steps = paths.steps(own.path);
+            let (source, last) = (steps[0].channel, steps[steps.len() - 1].channel);
+            let (channels, buses) = ([source, last].map(name), buses.map(name));
+            let &Described { bytes, at, handed, .. } = own;
+            BenchMessage { source, ends, channels, buses, to, state, bytes, at, handed }
+        };
+        let messages: Vec<BenchMessage> = described.iter().map(message).collect();
+        let channel = |(name, own): (usize, &Named)| BenchChannel {
+            channel: own.channel,
+            bytes: own.bytes,
+            last: own.is_contended().then(|| pointers[name]),
+        };
+        let channels: Vec<BenchChannel> = naming.channels().iter().enumerate().map(channel).collect();
+        let Some(outcome) = self.bench.simulate(&messages, &channels) else {
+            self.give_up("packets wait for one another for ever".to_owned());
+            return None;
+        };
+        let record = self.record(outcome);
+        self.counts.simulated_hops += record.hops;
+        self.counts.records += 1;
+        Some(self.records.add(&self.naming.key, record))
+    }
+
+    /// Returns the record of the described messages.
+    fn record(&self, outcome: Outcome) -> Record {
+        let mut moments = vec![(outcome.counted, Moment::Counted)];
+        let mut hops = 0;
+        for ((place, own), (first, member)) in (0..).zip(&self.described).zip(&outcome.members) {
+            hops += member.packets * self.paths.routers(own.path);
+            if self.wants_arrivals {
+                moments.extend((own.bytes > self.packet).then_some((*first, Moment::First(place))));
+                moments.push((member.last, Moment::Last(place)));
+            }
+        }
+        moments.sort_unstable();
+        let channels = self.naming.channels();
+        let served = |(named, &(_, last)): (&Named, &(u64, u16))| {
+            named.inputs.iter().find(|input| input.candidate == last).map_or(named.first, |input| input.at)
+        };
+        let span = |(named, &(end, _)): (&Named, &(u64, u16))| (named.start, end);
+        let spans: Box<[(u64, u64)]> = channels.iter().zip(&outcome.channels).map(span).collect();
+        let over = spans.iter().map(|span| span.1).chain(moments.iter().map(|moment| moment.0)).max().unwrap_or(0);
+        let mut members: Vec<_> = outcome.members.into_iter().map(|member| member.1).collect();
+        members.iter_mut().for_each(|member| {
+            member.latencies.sort_unstable();
+            member.latencies.dedup_by(|next, first| {
+                let same = next.0 == first.0;
+                first.1 += if same { next.1 } else { 0 };
+                same
+            });
+        });
+        let counted = moments.iter().position(|moment| moment.1 == Moment::Counted).unwrap_or(0);
+        Record {
+            counted,
+            moments: moments.into(),
+            served: channels.iter().zip(&outcome.channels).map(served).collect(),
+            reads: channels.iter().map(Named::is_contended).collect(),
+            spans,
+            over,
+            members: members.into(),
+            hops,
+        }
+    }
+}
