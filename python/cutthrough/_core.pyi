@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn, NotRequired, TypedDict, final
 
 __version__: str
 
@@ -85,6 +85,17 @@ class Processes:
     def close(self) -> None:
         """Leaves the other processes: all of them call this."""
 
+class RunFiles(TypedDict):
+    """Files of a run.
+
+    Attributes:
+        inputs: Paths and hashes of the files that the point reads, which have to be equal in all processes.
+        checkpoints: Folder of checkpoints, and a text that is equal for runs with equal results only.
+    """
+
+    inputs: Sequence[tuple[str, str]]
+    checkpoints: NotRequired[tuple[str, str] | None]
+
 @final
 class Experiment:
     """A checked experiment: one point, or the points of a sweep."""
@@ -158,14 +169,11 @@ class Experiment:
         threads: int,
         progress: Progress,
         processes: Processes | None = None,
-        inputs: Sequence[tuple[str, str]] = (),
-        checkpoints: tuple[str, str] | None = None,
+        files: RunFiles = ...,
     ) -> tuple[str, bytes]:
         """JSON: what a point measures; and how much the channels of `Topology.channel_table` were used.
 
-        All of the `processes` call this with one point and run it together. Process 0 gets the results. `inputs` are
-        the paths and the hashes of the files that the point reads, which have to be equal in all processes.
-        `checkpoints` are a folder, and a text that is equal for runs with equal results only.
+        All of the `processes` call this with one point and run it together. Process 0 gets the results.
 
         That is the share of time in which each sends, as 64-bit floats. 0 threads stand for one that simulates, while
         proofs take all processors. Raises ExperimentError, RunError, Cancelled; leaves the interpreter free.

@@ -31,6 +31,17 @@ pub struct Experiment {
 /// overrides.
 type Parts<'a> = (&'a str, &'a str, &'a Path, Vec<(String, String)>);
 
+/// Files of a run: a dictionary by the names of fields.
+#[derive(Default, FromPyObject)]
+#[pyo3(from_item_all)]
+struct RunFiles {
+    /// Paths and hashes of the files that the point reads.
+    inputs: Vec<(String, String)>,
+    /// Folder of checkpoints, and a text that is equal for runs with equal results only.
+    #[pyo3(default)]
+    checkpoints: Option<(PathBuf, String)>,
+}
+
 impl Experiment {
     fn of(py: Python<'_>, inner: sim::Experiment, overrides: Vec<(String, String)>) -> PyResult<Self> {
         let called = Runs::of(py, inner.called_back())?;
@@ -257,9 +268,8 @@ impl Experiment {
     /// JSON: the results of a point; and the fraction of time in which each channel of `Topology.channel_table` sends,
     /// as 64-bit floats. Releases the interpreter. `threads` threads build and prove the network and simulate it; 0
     /// stands for one thread that simulates, and for the number of processors that prove. `processes` run the point
-    /// together: each of them calls this, and process 0 gets the results. `inputs` has the paths and the hashes of the
-    /// files that the point reads. `checkpoints` are a folder, and a text that is equal for runs with equal results only.
-    #[pyo3(signature = (point, threads, progress, processes = None, inputs = Vec::new(), checkpoints = None))]
+    /// together: each of them calls this, and process 0 gets the results.
+    #[pyo3(signature = (point, threads, progress, processes = None, files = RunFiles::default()))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -267,9 +277,9 @@ impl Experiment {
         threads: usize,
         progress: &Progress,
         processes: Option<&Processes>,
-        inputs: Vec<(String, String)>,
-        checkpoints: Option<(PathBuf, String)>,
+        files: RunFiles,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
+        let RunFiles { inputs, checkpoints } = files;
         let place = |(folder, identity)| CheckpointPlace { folder, identity, most: None };
         let mut options = RunOptions {
             threads: threads.max(1),

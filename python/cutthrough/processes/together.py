@@ -160,7 +160,8 @@ def _follow(processes: _core.Processes) -> None:
             # Process 0 waits for this one.
             processes.fail(str(error))
         try:
-            held[1].run(point, threads, _core.Progress(), processes, inputs, checkpoints and tuple(checkpoints))
+            files: _core.RunFiles = {"inputs": inputs, "checkpoints": checkpoints and tuple(checkpoints)}
+            held[1].run(point, threads, _core.Progress(), processes, files)
         except (ExperimentError, RunError, Cancelled):
             # Process 0 has an error as well.
             continue

@@ -86,13 +86,14 @@ class Job:
 
     def run(self, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread."""
-        return self._outcome(*self.experiment.run(self.index, threads, progress, checkpoints=self.checkpoints))
+        return self._outcome(*self.experiment.run(self.index, threads, progress, None, {"inputs": (), "checkpoints": self.checkpoints}))
 
     def run_together(self, processes: _core.Processes, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread and in the processes that follow this one."""
         inputs = together.inputs_of(self.experiment, self.index)
+        files: _core.RunFiles = {"inputs": inputs, "checkpoints": self.checkpoints}
         together.announce(processes, self.experiment, self.index, threads, self.checkpoints)
-        return self._outcome(*self.experiment.run(self.index, threads, progress, processes, inputs, self.checkpoints))
+        return self._outcome(*self.experiment.run(self.index, threads, progress, processes, files))
 
     def _outcome(self, measured: str, utilization: bytes) -> Outcome:
         return Outcome({**self.keys, **json.loads(measured)}, self.index, self.keys, doubles(utilization))

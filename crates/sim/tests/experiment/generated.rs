@@ -161,6 +161,7 @@ pub fn right_value(key: &KeyDoc) -> Value {
         // What happens in a period takes less than one.
         "time" if key.key == "period" => "1 us".into(),
         "time" => "20 ns".into(),
+        "duration" => "10 min".into(),
         "size" => "256 B".into(),
         "bandwidth" => "10 Gb/s".into(),
         "depth" => "4 packets".into(),
