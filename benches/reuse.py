@@ -2,15 +2,18 @@
 
 Prints a Markdown table: packet-hops of the run and those simulated with reuse, messages and the share that is replayed,
 and the processor time of both runs in seconds, which take turns. The results of both have to be equal. `--large` adds
-cases that take minutes without reuse, and one that takes hours and is run with reuse only. Names select cases by parts
-of names.
+cases that take minutes without reuse, and one that takes hours and is run with reuse only. In the cases of chance
+little repeats: reuse gives up. Names select cases by parts of names.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 import cutthrough as ct
@@ -31,16 +34,18 @@ STEP: dict[str, Any] = {
     "bucket_size": "40 MiB",
     "allreduce": "ring",
 }
-#: Step of a model of 175 billion parameters, whose 16 stages have 128 replicas each on 16,384 GPUs.
+#: Step of a model of 175 billion parameters, whose 16 stages have 128 replicas each on 16,384 GPUs. Buckets of gradients
+#: follow one another: if they competed for the rails, they would form one long episode.
 LARGE_STEP: dict[str, Any] = {
     **STEP,
     "pipeline": 16,
     "layers": 96,
     "hidden": 12288,
     "micro_batch_size": 1,
-    "micro_batches": 8,
+    "micro_batches": 16,
     "forward_time": "2 ms",
     "bucket_size": "256 MiB",
+    "overlap": False,
 }
 #: Parts of the interfaces of rails: a gap of messages, a latency, and a bus.
 PARTS: dict[str, Any] = {
@@ -104,6 +109,35 @@ ALONE = {"step, 16,384 GPUs": on_rails(2048, LARGE_STEP)}
 INCIDENTAL = {"wall_s", "reuse"}
 
 
+def all_to_all(path: Path, ranks: int) -> dict[str, Any]:
+    """Writes steps of 64 B to and from each other rank, after computing times of chance. Returns the workload."""
+    draw = random.Random(1)  # noqa: S311
+    with path.open("w") as file:
+        file.write(f"num_ranks {ranks}\n")
+        for rank in range(ranks):
+            file.write(f"rank {rank} {{\n")
+            for step in range(1, ranks):
+                to, source = (rank + step) % ranks, (rank - step) % ranks
+                file.write(f"c{step}: calc {draw.randrange(100, 2000)}\n")
+                file.write(f"s{step}: send 64b to {to} tag {step}\nr{step}: recv 64b from {source} tag {step}\n")
+                file.write(f"s{step} requires c{step}\n")
+                if step > 1:
+                    file.write(f"c{step} requires s{step - 1}\nc{step} requires r{step - 1}\n")
+            file.write("}\n")
+    return {"kind": "goal", "file": str(path)}
+
+
+def volumes(path: Path, tasks: int) -> dict[str, Any]:
+    """Writes volumes of chance, with a mean of 30 kB, from each task to others. Returns the workload."""
+    draw = random.Random(2)  # noqa: S311
+    with path.open("w") as file:
+        file.write("from,to,bytes\n")
+        for task in range(tasks):
+            others = [other for other in draw.sample(range(tasks), 40) if other != task]
+            file.writelines(f"{task},{other},{1 + int(draw.expovariate(1 / 30_000))}\n" for other in others)
+    return {"kind": "application", "packet_size": "4 KiB", "graph": str(path)}
+
+
 def measured(case: dict[str, Any], router: str, reuse: bool) -> tuple[ct.Point, float]:
     """Returns the result of a case, and its seconds of processor time with the set-up of the network."""
     experiment: dict[str, object] = {**case, "router": {"kind": router}, "simulation": {"reuse": reuse}}
@@ -136,10 +170,14 @@ def main() -> None:
     cases = {**CASES, **({**LARGE, **ALONE} if options.large else {})}
     columns = "case | router | packet-hops | simulated | messages | replayed | s with reuse | s without"
     sys.stdout.write(f"| {columns} |\n{'| --- ' * 8}|\n")
-    for name, case in cases.items():
-        if not options.names or any(part in name for part in options.names):
-            sys.stdout.write(f"{row(name, case, options.router, name in ALONE)}\n")
-            sys.stdout.flush()
+    with tempfile.TemporaryDirectory() as folder:
+        cases["chance: all-to-all of 64 B, 256 nodes"] = on_tree(16, all_to_all(Path(folder) / "steps.goal", 256))
+        application = volumes(Path(folder) / "volumes.csv", 1024)
+        cases["chance: volumes of 1024 nodes"] = {**on_tree(32, RING), "nic": {}, "workload": application}
+        for name, case in cases.items():
+            if not options.names or any(part in name for part in options.names):
+                sys.stdout.write(f"{row(name, case, options.router, name in ALONE)}\n")
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":

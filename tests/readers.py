@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import tempfile
 import warnings
 import zipfile
 from dataclasses import dataclass, field
@@ -90,6 +91,27 @@ def machine(path: Path) -> Any:
     wires = sorted(found.channels())
     about = {key: value for key, value in found.about.items() if key != "name"}
     return _plain([found.node_names(), found.node_homes(), hops.tolist(), wires, about])
+
+
+REUSING = """
+topology = { kind = "single-switch", ports = 4 }
+workload = { kind = "program", program = { kind = "collective", operation = "alltoall", size = "4 KiB" } }
+simulation = { reuse = true }
+"""
+
+
+def reusing(source: Path | None, target: Path | None) -> Any:
+    """The reuse of a run that reads and writes records."""
+    experiment = _core.Experiment.load(REUSING, "reuse.toml", ".", [])
+    return json.loads(experiment.run(0, 1, _core.Progress(), None, (source, target))[0])["reuse"]
+
+
+def records() -> bytes:
+    """A file of records, which only this version reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "records"
+        reusing(None, path)
+        return path.read_bytes()
 
 
 def graph(path: Path) -> Any:
@@ -764,12 +786,13 @@ SAMPLES = [
         (json.dumps(RESULTS),),
         lambda path: _plain([[dict(point) for point in ct.Results.read(path).points], ct.Results.read(path).axes]),
     ),
+    Sample("reuse", "ring.records", (records(),), lambda path: reusing(path, None)),
 ]
 
 #: Formats without names: every value has its meaning by its place, or each line is of one thing.
 NAMELESS = {
     *("metis", "matrix", "npy", "charm-lb", "traffic-matrix", "placement", "calls", "routing-npy", "trace"),
-    *("trace-parts", "current", "cray"),
+    *("reuse", "trace-parts", "current", "cray"),
 }
 #: Formats of JSON, in which each key is given twice in turn.
 JSON = {"chakra-json", "pytorch-json", "process-groups", "results", "infragraph"}
@@ -868,7 +891,7 @@ SEPARATORS = {
 #: Formats in which the last word of a line may say nothing: a line break has no meaning, or a number is not used.
 UNLINED = JSON | {"hwloc", "graphml", "ibnetdiscover"}
 #: Formats of bytes.
-BINARY = {"npy", "charm-lb", "routing-npy", "routing-npz", "trace", "trace-parts", "chakra"}
+BINARY = {"npy", "charm-lb", "routing-npy", "routing-npz", "trace", "trace-parts", "chakra", "reuse"}
 
 
 def cut(sample: Sample) -> Iterator[str]:

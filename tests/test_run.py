@@ -191,7 +191,7 @@ def test_plot_refuses_what_is_no_result(cutthrough: Callable[..., Any], tmp_path
 def test_unwritable_directory_fails_before_the_run(cutthrough: Callable[..., Any], small: Path) -> None:
     """Catches work that is lost because its directory cannot be made."""
     ran = cutthrough("run", small, "--out", small / "below-a-file")
-    assert ran.status == 1
+    assert ran.status == 2
     assert "cannot write" in ran.err
 
 

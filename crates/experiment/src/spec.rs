@@ -324,8 +324,7 @@ pub struct SimulationSpec {
     pub model: Option<Model>,
     /// Whether packets are simulated once and replayed where the same happens again, with the same results. Pays off if
     /// messages repeat, as in collective operations and training steps. Requires the packet model, a workload that
-    /// finishes, a routing with one path between two nodes, and output-queued, input-queued or input-output-queued routers
-    /// that serve their inputs in turn.
+    /// finishes, a routing with one path between two nodes, and routers that do not draw.
     #[schemars(extend("x-rules" = ["excludes measure.series: it needs every packet", "excludes measure.timeline: it needs every packet", "excludes nic.message_order", "excludes node.receive_buffer"]))]
     #[serde(skip_serializing_if = "is_false")]
     pub reuse: bool,

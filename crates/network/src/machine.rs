@@ -79,6 +79,8 @@ pub trait Machine {
     fn reuse(&self) -> Option<ReuseCounts> {
         None
     }
+    /// Appends the records of episodes to a file. Nothing if the machine replays nothing.
+    fn put_records(&self, _to: &mut Vec<u8>) {}
     /// Returns the reason why the run has to be repeated without reuse. `ended`: whether the run has ended.
     fn gave_up(&self, _ended: bool) -> Option<String> {
         None

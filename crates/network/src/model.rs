@@ -13,6 +13,7 @@ use traffic::pacers::PacerSpec;
 use crate::feature::Feature;
 use crate::machine::Machine;
 use crate::part::Part;
+use crate::reuse::ReuseRecords;
 use crate::traffic::{JobNumbers, NodeTraffic, Span};
 
 /// Network model.
@@ -66,6 +67,8 @@ pub struct MachineRun<'a> {
     pub division: Option<DivisionRule>,
     /// Packet classes of the jobs.
     pub numbers: &'a JobNumbers,
+    /// Records of episodes that an earlier run has kept, for a model that replays them.
+    pub records: Option<&'a ReuseRecords>,
     /// Jobs, in the order of the system.
     pub jobs: &'a [MachineJob<'a>],
     /// Makes the traffic of a partition.

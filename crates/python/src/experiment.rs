@@ -7,7 +7,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
-use sim::{CheckpointPlace, Point, RunOptions};
+use sim::{CheckpointPlace, Point, ReuseFiles, RunOptions};
 
 use crate::errors::{unfinished, wrong, wrong_topology};
 use crate::mapping::numbers;
@@ -40,6 +40,9 @@ struct RunFiles {
     /// Folder of checkpoints, and a text that is equal for runs with equal results only.
     #[pyo3(default)]
     checkpoints: Option<(PathBuf, String)>,
+    /// Files of records of episodes: one to read, and one to write.
+    #[pyo3(default)]
+    reuse: (Option<PathBuf>, Option<PathBuf>),
 }
 
 impl Experiment {
@@ -279,13 +282,14 @@ impl Experiment {
         processes: Option<&Processes>,
         files: RunFiles,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let RunFiles { inputs, checkpoints } = files;
+        let RunFiles { inputs, checkpoints, reuse: (from, to) } = files;
         let place = |(folder, identity)| CheckpointPlace { folder, identity, most: None };
         let mut options = RunOptions {
             threads: threads.max(1),
             progress: progress.inner.clone(),
             inputs,
             checkpoints: checkpoints.map(place),
+            reuse: ReuseFiles { from, to },
             ..RunOptions::default()
         };
         if let Some(processes) = processes {

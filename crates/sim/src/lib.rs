@@ -14,8 +14,9 @@ pub use ::analysis::{
 pub use ::experiment::*;
 pub use ::network::{Machine, Network, Packets, Part, Sample, SourceWaits, traffic};
 pub use ::system::{
-    CheckpointPlace, GivenPrograms, Job, JobCounts, OperationVolumes, Phase, Progress, RunContext, RunError, RunLength,
-    RunOptions, RunState, RunTotals, SATURATED_BELOW, SetLoads, System, Workload, WorkloadRun, run, saturation,
+    CheckpointPlace, GivenPrograms, Job, JobCounts, OperationVolumes, Phase, Progress, ReuseFiles, RunContext,
+    RunError, RunLength, RunOptions, RunState, RunTotals, SATURATED_BELOW, SetLoads, System, Workload, WorkloadRun,
+    run, saturation,
 };
 pub use ::traffic::pacers::{PacerSpec, WindowSpec};
 pub use completed::{Completed, completed};

@@ -35,7 +35,7 @@ pub use ports::connected_ports;
 pub use progress::{Phase, Progress};
 pub use proofs::Proofs;
 pub use run::checkpoints::CheckpointPlace;
-pub use run::outcome::{RunError, RunOptions};
+pub use run::outcome::{ReuseFiles, RunError, RunOptions};
 pub use run::{division, most_runs, run, saturation, search, simulate};
 pub use system::System;
 pub use validation::{packet_point, validate};

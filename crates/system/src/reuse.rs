@@ -2,15 +2,19 @@
 
 use ::experiment::{ExperimentSpec, JoinedNetworkSpec, Model, WorkloadSpec};
 use ::mpi::collectives::CollectiveBackend;
-use ::network::{Feature, Network, NetworkModel, ReuseCounts};
+use ::network::{Feature, Machine, Network, NetworkModel, ReuseCounts, ReuseRecords};
 use ::routing::Routing;
-use ::topology::ChannelClass;
 use ::traffic::pacers::PacerSpec;
 use apps::motifs::ProgramSpec;
-use fabric::catalogue::{Arbitration, RouterSpec};
+use fabric::RouterSets;
+use fabric::catalogue::{Arbitration, MulticastQueueing, RouterSpec};
 use host::{GapParams, NicParams, PartParams, StripeOver};
 use measure::ReuseResult;
-use units::{Bytes, KeyError};
+use topology::ChannelSource;
+use units::{Bytes, ChannelId, KeyError, Record, RouterId};
+
+use crate::run::outcome::ReuseFiles;
+use crate::system::System;
 
 /// Refuses keys that do not go with `simulation.reuse`, so that none is ignored.
 ///
@@ -48,13 +52,22 @@ fn network(spec: &ExperimentSpec) -> Option<Wrong> {
     if spec.relay.is_some() {
         return wrong("relay", "networks that join all ranks that exchange messages, and no relays");
     }
-    match &spec.router {
-        RouterSpec::OutputQueued(_) | RouterSpec::InputQueued(_) | RouterSpec::InputOutputQueued(_) => {}
-        _ => return wrong("router.kind", "\"output-queued\", \"input-queued\" or \"input-output-queued\""),
-    }
-    match spec.router.input_arbitration() {
-        Some(Arbitration::RoundRobin) | None => None,
-        _ => wrong("router.arbitration", "\"round-robin\""),
+    let arbitration = match &spec.router {
+        RouterSpec::SharedBuffer(own) => Some(own.arbitration),
+        RouterSpec::VirtualOutputQueued(own) if own.multicast == MulticastQueueing::QueuePerSet => {
+            return wrong("router.multicast", "iSLIP: \"copies\" or \"queue\"");
+        }
+        // After few rounds, packets may stay that could leave. Any visit of their router then lets the matching go on.
+        RouterSpec::VirtualOutputQueued(own) if own.iterations.is_some() => {
+            return wrong("router.iterations", "a maximal matching: leave it out");
+        }
+        router => router.input_arbitration(),
+    };
+    match arbitration {
+        Some(Arbitration::Random) => {
+            wrong("router.arbitration", "\"round-robin\" or \"oldest-first\", which do not draw")
+        }
+        _ => None,
     }
 }
 
@@ -136,31 +149,33 @@ pub(crate) fn check_routing(routing: &dyn Routing, model: &dyn NetworkModel) -> 
     Err(KeyError::new("routing.kind", message))
 }
 
-/// Refuses virtual channels between which packets choose.
+/// Refuses several queues of an input that share its side of the crossbar: who comes first may then depend on all
+/// packets of the router.
 ///
 /// # Errors
-/// If the model replays episodes and a class has several virtual channels, or an input several queues that
-/// share its side of the crossbar.
+/// If the model replays episodes, and an input of such routers has several virtual channels.
 pub(crate) fn check_channels(spec: &ExperimentSpec, network: &Network) -> Result<(), KeyError> {
     if !network.has(Feature::Messages) {
         return Ok(());
     }
-    let plan = &network.plan;
-    let classes = (0..network.topology.class_names().len() as u8).map(ChannelClass);
-    if classes.into_iter().any(|class| plan.vcs_per_class_on(class) > 1) {
-        let message = "`simulation.reuse` requires one virtual channel for each class of the routing: leave `vcs` out";
+    let has_sides = match spec.router {
+        RouterSpec::InputQueued(_) | RouterSpec::InputOutputQueued(_) | RouterSpec::VirtualOutputQueued(_) => true,
+        RouterSpec::OutputQueued(_) | RouterSpec::InputCrosspointQueued(_) | RouterSpec::SharedBuffer(_) => false,
+    };
+    let (vcs, classes) = (network.plan.vcs(), network.routing.classes());
+    if !has_sides || vcs == 1 {
+        return Ok(());
+    }
+    let others = "`router.kind = \"output-queued\"`, \"input-crosspoint-queued\" or \"shared-buffer\"";
+    if classes == 1 {
+        let message = format!("`simulation.reuse` requires one virtual channel, or {others}: leave `vcs` out");
         return Err(KeyError::new("router.vcs", message));
     }
-    if !matches!(spec.router, RouterSpec::OutputQueued(_)) && plan.vcs() > 1 {
-        let message = format!(
-            "`simulation.reuse` requires a routing with one class of virtual channels, or `router.kind = \
-             \"output-queued\"`: `{}` has {}",
-            network.routing.kind(),
-            plan.vcs()
-        );
-        return Err(KeyError::new("routing.kind", message));
-    }
-    Ok(())
+    let message = format!(
+        "`simulation.reuse` requires a routing with one class of virtual channels, or {others}: `{}` has {classes}",
+        network.routing.kind()
+    );
+    Err(KeyError::new("routing.kind", message))
 }
 
 /// Returns the result of reuse. `gave_up` is the reason why the run was repeated without it.
@@ -177,4 +192,111 @@ pub(crate) fn result(counts: &ReuseCounts, gave_up: Option<String>) -> ReuseResu
         simulated_packet_hops: counts.simulated_hops,
         gave_up,
     }
+}
+
+/// Longest values that an error shows, in bytes.
+const MOST_SHOWN: usize = 60;
+
+/// Begin of a file of records.
+const MAGIC: &[u8] = b"cutthrough records of reuse\n";
+
+/// Returns what records depend on besides their keys: names, and values as text.
+fn conditions(system: &System) -> Vec<(String, String)> {
+    let (spec, plan) = (&system.spec, &system.network.plan);
+    let sends_volumes = system.jobs.iter().any(|job| job.workload.programs().is_none());
+    let all = [
+        ("topology", format!("{:?}", spec.topology)),
+        ("networks", format!("{:?}", spec.networks)),
+        ("nic", format!("{:?}", spec.nic)),
+        ("link", format!("{:?}", spec.link)),
+        ("router", format!("{:?}", spec.router)),
+        ("routing", format!("{:?}", spec.routing)),
+        ("network", digest(system)),
+        ("kind of workload", if sends_volumes { "volumes" } else { "ranks" }.to_owned()),
+        ("packet size", format!("{} B", plan.packet())),
+        ("unit of time", format!("{} ps, {} parts", plan.tick().0, plan.units_per_tick())),
+    ];
+    all.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// Returns text that differs between networks of different channels or routers, but for accidents: files that describe
+/// them may change.
+fn digest(system: &System) -> String {
+    let plan = &system.network.plan;
+    let channels = plan.channels();
+    let of_channel = |channel| {
+        let (is_node, from, port) = match channels.source(channel) {
+            ChannelSource::Router(router, port) => (0, u64::from(router.0), u64::from(port.0)),
+            ChannelSource::Node(node, plane) => (1, u64::from(node.0), u64::from(plane.0)),
+        };
+        [is_node, from, port, u64::from(plan.class_of(channel).0)]
+    };
+    let sets = RouterSets::new(&system.spec.router, &*system.network.topology);
+    let routers = (0..plan.topology().routers()).map(|router| sets.number(RouterId(router)) as u64);
+    let all = (0..channels.count()).flat_map(|channel| of_channel(ChannelId(channel))).chain(routers);
+    let mut bytes = Vec::new();
+    all.for_each(|number| number.put(&mut bytes));
+    format!("{:x}", checksum(&bytes))
+}
+
+/// Reads the records that an earlier run has kept.
+///
+/// # Errors
+/// If the file cannot be read, is no such file, is cut or garbled, or is of another version or network. Names what
+/// differs.
+pub(crate) fn read(system: &System, files: &ReuseFiles) -> Result<Option<ReuseRecords>, KeyError> {
+    let option = if files.from.is_some() { "--reuse-from" } else { "--reuse-to" };
+    if !system.spec.simulation.reuse && *files != ReuseFiles::default() {
+        return Err(KeyError::new("simulation.reuse", format!("`{option}` requires `simulation.reuse = true`")));
+    }
+    let Some(path) = &files.from else { return Ok(None) };
+    let wrong = |what: &str| KeyError::new("simulation.reuse", format!("`--reuse-from {}` {what}", path.display()));
+    let bytes = units::input::REUSE.read(path).map_err(|error| wrong(&error.to_string()))?;
+    let whole = bytes.strip_prefix(MAGIC).ok_or_else(|| wrong("is not a file that `--reuse-to` has written"))?;
+    let damaged = || wrong("is cut or garbled: write it again with `--reuse-to`");
+    let (mut rest, sum) = whole.split_last_chunk().ok_or_else(damaged)?;
+    if u64::from_le_bytes(*sum) != checksum(rest) {
+        return Err(damaged());
+    }
+    let version = String::take(&mut rest).ok_or_else(damaged)?;
+    if version != VERSION {
+        return Err(wrong(&format!(
+            "is of version {version}, and this is {VERSION}: write it again with `--reuse-to`"
+        )));
+    }
+    let kept: Vec<(String, String)> = Vec::take(&mut rest).ok_or_else(damaged)?;
+    if let Some((own, other)) = conditions(system).iter().zip(&kept).find(|(own, other)| own != other) {
+        let (name, own, other) = (&own.0, &own.1, &other.1);
+        let both =
+            if own.len() + other.len() > MOST_SHOWN { String::new() } else { format!(" ({other} instead of {own})") };
+        return Err(wrong(&format!("is of another {name}{both}: records hold for equal networks only")));
+    }
+    ReuseRecords::read(rest).map(Some).ok_or_else(damaged)
+}
+
+/// Writes the records of a run for later ones.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write(system: &System, files: &ReuseFiles, machine: &dyn Machine) -> Result<(), KeyError> {
+    let Some(path) = &files.to else { return Ok(()) };
+    let mut bytes = MAGIC.to_vec();
+    VERSION.to_owned().put(&mut bytes);
+    conditions(system).put(&mut bytes);
+    machine.put_records(&mut bytes);
+    checksum(&bytes[MAGIC.len()..]).put(&mut bytes);
+    // A run that is ended meanwhile leaves the former file as it was.
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let written = std::fs::write(&part, &bytes).and_then(|()| std::fs::rename(&part, path));
+    let wrong = |error: std::io::Error| format!("`--reuse-to {}` cannot be written: {error}", path.display());
+    written.map_err(|error| KeyError::new("simulation.reuse", wrong(error)))
+}
+
+/// Version of the simulator, whose records others may not read.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Returns the 64-bit FNV-1a hash of bytes, by which damage is found.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -87,9 +87,11 @@ pub const MEASURED: Input =
     Input { name: "measured table", most_bytes: 4 << 20, formats: &["osu", "imb", "measured-csv"] };
 /// Results that a run has left on disk and that are read again.
 pub const RESULTS: Input = Input { name: "file of results", most_bytes: 256 << 20, formats: &["results"] };
+/// Records of episodes that an earlier run with reuse has kept.
+pub const REUSE: Input = Input { name: "record of reuse", most_bytes: 2 << 30, formats: &["reuse"] };
 
 /// All kinds of input files.
-pub const INPUTS: [Input; 14] = [
+pub const INPUTS: [Input; 15] = [
     EXPERIMENT,
     MACHINE,
     TASK_GRAPH,
@@ -104,6 +106,7 @@ pub const INPUTS: [Input; 14] = [
     SHORT_TABLE,
     MEASURED,
     RESULTS,
+    REUSE,
 ];
 
 /// Reason why a file cannot be read. Its text is a predicate whose subject is the file.

@@ -81,6 +81,28 @@ ValidateOption = Annotated[
         show_default=False,
     ),
 ]
+SaturationOption = Annotated[
+    bool, typer.Option("--saturation", help="Search the load at which each point saturates, by bisection.")
+]
+UnprovenOption = Annotated[bool, typer.Option("--unproven", help="Run without the proof that packets cannot deadlock.")]
+ReuseFromOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--reuse-from",
+        metavar="FILE",
+        help="Begin with the records of an earlier run with `simulation.reuse` on an equal network.",
+        show_default=False,
+    ),
+]
+ReuseToOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--reuse-to",
+        metavar="FILE",
+        help="Keep the records of a point with `simulation.reuse`, for `--reuse-from`. Runs the point in any case.",
+        show_default=False,
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="Where results go.", show_default="results/NAME+OPTIONS"),
@@ -99,12 +121,8 @@ def run(
     out_directory: OutOption = None,
     jobs: JobsOption = 0,
     threads: ThreadsOption = None,
-    saturation: Annotated[
-        bool, typer.Option("--saturation", help="Search the load at which each point saturates, by bisection.")
-    ] = False,
-    unproven: Annotated[
-        bool, typer.Option("--unproven", help="Run without the proof that packets cannot deadlock.")
-    ] = False,
+    saturation: SaturationOption = False,
+    unproven: UnprovenOption = False,
     validate: ValidateOption = "",
     plots: PlotsOption = Plots.MAIN,
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
@@ -114,6 +132,8 @@ def run(
     dask: DaskOption = "",
     mpi: MpiOption = False,
     no_mpi: NoMpiOption = False,
+    reuse_from: ReuseFromOption = None,
+    reuse_to: ReuseToOption = None,
 ) -> None:
     """Simulate every point of an experiment: a table, plots, and files of results.
 
@@ -141,12 +161,15 @@ def run(
         experiment = experiments.read_file(file, overrides)
         chosen = None if points is None else points_of(points, len(json.loads(experiment.points())), "--points")
         options += [] if points is None else [f"points={points.replace('/', '-of-')}"]
+        reuse = _records(reuse_from, reuse_to, dask, len(chosen or json.loads(experiment.points())))
         directory = out_directory or (None if json_output else folder_of(file, options))
+        fresh |= reuse_to is not None
         with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh) as folder:
-            effort = sweeps.Effort(jobs, threads or 0, executor, processes)
+            effort = sweeps.Effort(jobs, threads or 0, executor, processes, reuse)
             results, ended = _simulated(experiment, effort, folder, chosen)
             results = replace(results, title=titled(results.title, sets))
             report(results, directory, json_output, Pictures(plots, formats), ended=ended)
+            _note_unkept(results, reuse_to)
         if ended:
             raise typer.Exit(signals.status)
 
@@ -193,6 +216,22 @@ def _share(text: str) -> float:
     if not 0 < share <= 1:
         raise refuse("--validate", f"`{text}` is not a share above 0 and at most 1", help="write for example `1%`")
     return share
+
+
+def _records(source: Path | None, target: Path | None, dask: str, points: int) -> tuple[Path | None, Path | None]:
+    """Returns the files of records of reuse, or refuses them."""
+    if dask and (source or target):
+        raise refuse("--reuse-from" if source else "--reuse-to", "workers of Dask keep no records: leave one out")
+    if target and points > 1:
+        raise refuse("--reuse-to", f"{points} points cannot write one file: choose one by `--points` or `--set`")
+    return source, target
+
+
+def _note_unkept(results: Results, target: Path | None) -> None:
+    """Says why no records have been written, if so."""
+    reasons = [(point.get("reuse") or {}).get("gave_up") for point in results.points]
+    if target is not None and any(reasons):
+        complain(f"note: --reuse-to: nothing is kept, since the run was repeated without reuse: {reasons[0]}")
 
 
 def _simulated(

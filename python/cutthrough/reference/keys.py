@@ -54,6 +54,7 @@ TOP = "experiment"
 SAMPLES = {
     "bandwidth": '"100 Gb/s"',
     "time": '"20 ns"',
+    "duration": '"10 min"',
     "word or time": '"20 us"',
     "size": '"4 KiB"',
     "depth": '"4 packets"',

@@ -28,6 +28,7 @@ from cutthrough.runs.bundles import bundle
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor, Future
+    from pathlib import Path
 
     from cutthrough.runs.folder import Folder
 
@@ -48,12 +49,14 @@ class Effort:
         executor: Runs the points instead of threads of this process: any executor of `concurrent.futures`, whose
             workers may be other processes or machines. It decides how many run at once.
         processes: Processes that run each point together, one point at a time. This one is process 0.
+        reuse: Files of records of episodes, for points with `simulation.reuse`: one to read, and one to write.
     """
 
     jobs: int = 0
     threads: int = 0
     executor: Executor | None = None
     processes: _core.Processes | None = None
+    reuse: tuple[Path | None, Path | None] = (None, None)
 
     def workers(self, points: int) -> int:
         """Returns the number of points to run at once."""
@@ -84,9 +87,10 @@ class Job:
     keys: dict[str, Any]
     checkpoints: tuple[str, str] | None = None
 
-    def run(self, threads: int, progress: _core.Progress) -> Outcome:
+    def run(self, effort: Effort, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread."""
-        return self._outcome(*self.experiment.run(self.index, threads, progress, None, {"inputs": (), "checkpoints": self.checkpoints}))
+        files: _core.RunFiles = {"inputs": (), "checkpoints": self.checkpoints, "reuse": effort.reuse}
+        return self._outcome(*self.experiment.run(self.index, effort.threads, progress, None, files))
 
     def run_together(self, processes: _core.Processes, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread and in the processes that follow this one."""
@@ -346,7 +350,7 @@ def _submit(
             raise Cancelled
         try:
             if effort.processes is None:
-                outcome = job.run(effort.threads, progress)
+                outcome = job.run(effort, progress)
             else:
                 outcome = job.run_together(effort.processes, effort.threads, progress)
             if keep is not None:

@@ -507,10 +507,9 @@ class Simulation(Section):
         "flat"`, otherwise `"packet"`.""")
     reuse: bool | None = key("""Whether packets are simulated once and replayed where the same happens again, with the
         same results. Pays off if messages repeat, as in collective operations and training steps. Requires the packet
-        model, a workload that finishes, a routing with one path between two nodes, and output-queued, input-queued or
-        input-output-queued routers that serve their inputs in turn. Excludes `measure.series`: it needs every packet.
-        Excludes `measure.timeline`: it needs every packet. Excludes `nic.message_order`. Excludes
-        `node.receive_buffer`.""")
+        model, a workload that finishes, a routing with one path between two nodes, and routers that do not draw.
+        Excludes `measure.series`: it needs every packet. Excludes `measure.timeline`: it needs every packet. Excludes
+        `nic.message_order`. Excludes `node.receive_buffer`.""")
     validate: float | None = key("""Share of the packets that are also simulated one by one, to measure the error of the
         flow model. The sample is a stretch of time from the start of the run, or phases of volumes. Requires the flow
         model. Default: no validation (greater than 0 and at most 1).""")

@@ -4,7 +4,6 @@ use topology::ChannelSource;
 use units::PortId;
 
 use super::Fabric;
-use crate::port::OutputPort;
 
 /// Constants of a channel. Times are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +63,8 @@ impl Fabric {
     pub fn idle_from(&self, output: usize) -> Option<u64> {
         let port = &self.outputs[output];
         let depth = self.plan.depth_beyond(port, &self.classes);
-        let waits = port.queued > 0 || port.flags & OutputPort::WAITING_FOR_CREDIT != 0;
         let is_away = |(_, credit)| credit != depth;
-        let is_busy = waits || (self.has_credits(output) && self.counters_of(output).any(is_away));
+        let is_busy = port.queued > 0 || (self.has_credits(output) && self.counters_of(output).any(is_away));
         (!is_busy).then(|| port.free_at.max(self.now()))
     }
 }

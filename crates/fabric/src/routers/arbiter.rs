@@ -313,6 +313,11 @@ impl<S: Side> RequestTable<S> {
         if self.words > 2 { self.wide_last[output] as usize } else { usize::from(*side.last()) }
     }
 
+    /// Moves the round-robin pointer to a candidate. `None`: before the lowest.
+    pub fn set_last(&mut self, output: usize, candidate: Option<usize>) {
+        self.serve(output, candidate.unwrap_or(self.words * 64 - 1), false);
+    }
+
     /// Returns the candidate behind the round-robin pointer.
     fn next(&self, output: usize) -> usize {
         (self.last(output) + 1) % (self.words * 64)

@@ -5,6 +5,7 @@ mod crosspoint;
 pub mod input_crosspoint;
 pub mod output_queued;
 pub mod shared_buffer;
+mod sharing;
 pub mod switched;
 pub mod voq;
 
@@ -16,6 +17,7 @@ use crate::prefetch::Prefetch;
 use crate::profile::Profile;
 
 pub use crate::fabric::Space;
+pub use sharing::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Sharing};
 
 /// State of all routers of a partition, whatever their architecture.
 ///
@@ -66,14 +68,17 @@ pub trait Routers: Buffers + Prefetch + State + Send {
     fn check(&self, _fabric: &Fabric) -> Result<(), String> {
         Ok(())
     }
-    /// Returns the candidate that the round-robin arbiter of an output has served last. A candidate is (input port,
-    /// virtual channel), as in [`ChannelFacts::candidate`](crate::ChannelFacts::candidate). `None`: the architecture has
-    /// no such arbiter, or further state that lasts while its router is idle.
-    fn last_served(&self, _output: usize) -> Option<usize> {
-        None
+    /// Returns what messages share in the routers.
+    fn sharing(&self) -> Sharing;
+    /// Returns the candidate that an arbiter has served last ([`ChannelFacts::candidate`](crate::ChannelFacts::candidate)).
+    /// `None`: its pointer has not moved since it was set or since the begin.
+    fn last_served(&self, arbiter: Arbiter) -> Option<usize>;
+    /// Lets an arbiter continue behind a candidate. `None`: at the lowest. Its router has to be idle.
+    fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>);
+    /// Returns whether the router that has a port holds nothing that its channels do not account for.
+    fn is_empty(&self, _fabric: &Fabric, _port: usize) -> bool {
+        true
     }
-    /// Sets the candidate that the arbiter of an output has served last. Nothing may wait for the output.
-    fn set_last_served(&mut self, _output: usize, _candidate: usize) {}
     /// Iterates over the buffers of an input that a credit stands for: their parts, with the bytes held in them.
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_;
 }

@@ -26,9 +26,9 @@ use crate::index::{InputId, PacketSlot};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::profile::Profile;
-use crate::routers::Routers;
 use crate::routers::arbiter::{ArbitrationContext, Last, RequestTable};
 use crate::routers::crosspoint::{Column, Crosspoint};
+use crate::routers::{Arbiter, ArbiterFacts, Routers, Sharing};
 
 /// All output-queued routers of a partition.
 #[derive(Debug)]
@@ -319,12 +319,22 @@ impl Routers for OutputQueued {
         self.crosspoints[input.row(self.row)].iter().map(|crosspoint| crosspoint.queue.head())
     }
 
-    fn last_served(&self, output: usize) -> Option<usize> {
-        Some(self.requests.last(output))
+    fn sharing(&self) -> Sharing {
+        let output = Some(ArbiterFacts::of_inputs(self.arbitration));
+        Sharing { output, input: None, router: None, has_sides: false }
     }
 
-    fn set_last_served(&mut self, output: usize, candidate: usize) {
-        self.requests.serve(output, candidate, false);
+    fn last_served(&self, arbiter: Arbiter) -> Option<usize> {
+        match arbiter {
+            Arbiter::Output(output) => Some(self.requests.last(output)),
+            Arbiter::Input(_) | Arbiter::Router(_) => None,
+        }
+    }
+
+    fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
+        if let Arbiter::Output(output) = arbiter {
+            self.requests.set_last(output, candidate);
+        }
     }
 
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {

@@ -33,8 +33,8 @@ use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::profile::{General, Profile};
 use crate::router_params::RouterParams;
-use crate::routers::Routers;
 use crate::routers::arbiter::{ArbitrationContext, Candidates, Last, RequestTable, in_turn};
+use crate::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Routers, Sharing};
 
 /// All shared-buffer routers of a partition.
 #[derive(Debug)]
@@ -417,6 +417,45 @@ impl Routers for SharedBuffer {
         let packets = packets.flat_map(move |queue| std::iter::successors(Some(queue.queue.head()), next));
         let held = Space { input, part: RESERVED };
         packets.filter(move |&packet| self.claims[packet.index()].space == held)
+    }
+
+    fn sharing(&self) -> Sharing {
+        let by_class = |port, rule| Some(ArbiterFacts::of((port, CandidateLane::Class), rule));
+        let output = by_class(CandidatePort::None, self.arbitration);
+        let router = by_class(CandidatePort::Output, Arbitration::RoundRobin);
+        Sharing { output, input: None, router, has_sides: false }
+    }
+
+    fn last_served(&self, arbiter: Arbiter) -> Option<usize> {
+        match arbiter {
+            Arbiter::Output(output) => Some(self.requests.last(output)),
+            Arbiter::Input(_) => None,
+            Arbiter::Router(port) => {
+                let last = self.last[self.router_of[port] as usize] as usize;
+                let (local, class) = (last >> self.class_shift, last & ((1 << self.class_shift) - 1));
+                (last < self.words * 64).then_some(local << self.vc_shift | class)
+            }
+        }
+    }
+
+    fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
+        match arbiter {
+            Arbiter::Output(output) => self.requests.set_last(output, candidate),
+            Arbiter::Input(_) => {}
+            Arbiter::Router(port) => {
+                let class = |candidate: usize| candidate & ((1 << self.vc_shift) - 1);
+                let queue = |candidate: usize| (candidate >> self.vc_shift) << self.class_shift | class(candidate);
+                // A turn further, so that a pointer that has not moved differs from one that has moved to this queue.
+                let last = 2 * self.words * 64 - 1;
+                let last = candidate.map_or(last, |candidate| queue(candidate) + self.words * 64);
+                self.last[self.router_of[port] as usize] = last as u32;
+            }
+        }
+    }
+
+    fn is_empty(&self, fabric: &Fabric, port: usize) -> bool {
+        let router = self.router_of[port] as usize;
+        self.memories[router].free == u64::from(fabric.plan.router(fabric.routers[router].id).inner_depth)
     }
 
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {

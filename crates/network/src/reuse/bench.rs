@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use fabric::catalogue::RouterSpec;
-use fabric::routers::Routers;
+use fabric::routers::{Arbiter, Routers, Sharing};
 use fabric::{
     Actions, ChannelFacts, Counters, Demand, Fabric, Grain, Partition, PartitionMap, Plan, Target, Traffic,
     TrafficEvent, WithRouters, WorkerContext,
 };
 use host::{HandedOver, LeavingPacket, PacketParts};
 use routing::RouteState;
+use topology::ChannelSource;
 use units::NodeId;
 
 use super::records::MemberOutcome;
@@ -39,14 +40,14 @@ pub(super) struct BenchMessage {
     pub handed: HandedOver,
 }
 
-/// Channel, or shared bus, that messages cross.
+/// Channel or shared bus that messages cross, or router that they share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BenchChannel {
     pub channel: u32,
     /// Bytes that will cross it.
     pub bytes: u64,
-    /// Candidate that its arbiter has served last, if that counts.
-    pub last: Option<u16>,
+    /// Arbiters, with the candidates that they have served last.
+    pub arbiters: [Option<(Arbiter, u16)>; 2],
 }
 
 /// Outcome of a simulation. Times are in ticks from the begin.
@@ -56,14 +57,20 @@ pub(super) struct Outcome {
     pub members: Vec<(u64, MemberOutcome)>,
     /// Time at which the last head has left its last router.
     pub counted: u64,
-    /// By channel, the time after which nothing is left in it, and the candidate that its arbiter has served last.
-    pub channels: Vec<(u64, u16)>,
+    /// By channel, the time after which nothing is left in it, and the candidates that its arbiters have served last.
+    /// `NONE_SERVED`: the pointer has not moved.
+    pub channels: Vec<(u64, [u16; 2])>,
 }
+
+/// No candidate. As the candidate that was served last, it comes before the lowest.
+pub(super) const NONE_SERVED: u16 = u16::MAX;
 
 /// Packet engine over a whole network.
 pub(super) trait Workbench: Send {
-    /// Returns the facts of all channels, by the numbers of their outputs.
-    fn facts(&self) -> Vec<ChannelFacts>;
+    /// Returns the facts of all channels, by the numbers of their outputs, and what messages share in routers.
+    fn facts(&self) -> (Vec<ChannelFacts>, Sharing);
+    /// Returns the candidate that an arbiter has served last.
+    fn last_served(&self, arbiter: Arbiter) -> u16;
     /// Simulates messages, in ascending order of times, and the channels that they cross. `None`: packets wait for one
     /// another for ever. The workbench is then of no more use.
     fn simulate(&mut self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<Outcome>;
@@ -71,15 +78,12 @@ pub(super) trait Workbench: Send {
 
 /// Creates the workbench of a network.
 pub(super) fn workbench(plan: &Arc<Plan>, router: &RouterSpec, parts: PacketParts) -> Box<dyn Workbench> {
-    // Without a buffer between crossbar and link, the crossbar is busy as long as the link: space may be free before.
-    let has_sides = matches!(router, RouterSpec::InputQueued(_) | RouterSpec::InputOutputQueued(_));
-    router.with_routers(Building { plan, parts, has_sides })
+    router.with_routers(Building { plan, parts })
 }
 
 struct Building<'a> {
     plan: &'a Arc<Plan>,
     parts: PacketParts,
-    has_sides: bool,
 }
 
 impl WithRouters for Building<'_> {
@@ -106,13 +110,17 @@ impl WithRouters for Building<'_> {
         };
         let mut partition = Partition::new(plan, &map, 0, routers, traffic);
         let facts: Vec<ChannelFacts> = partition.fabric().channel_facts().collect();
+        // Without a buffer between crossbar and link, the crossbar is busy as long as the link: space may be free before.
+        let sharing = partition.routers().sharing();
+        let routers = if sharing.router.is_some() { plan.topology().routers() } else { 0 };
         let side = facts.iter().map(|own| own.full).max().unwrap_or(0);
         let first_source = partition.fabric().first_injection() as u32;
         partition.visit_traffic(|traffic, _| traffic.first_source = first_source);
         Box::new(Bench {
             partition,
+            first_bus: facts.len() as u32 + routers,
             facts,
-            side: if self.has_sides { side } else { 0 },
+            side: if sharing.has_sides { side } else { 0 },
             context: WorkerContext::new(counters, map.parts()),
             now: 0,
         })
@@ -223,6 +231,8 @@ impl Traffic for BenchTraffic {
 struct Bench<R> {
     partition: Partition<R, BenchTraffic>,
     facts: Vec<ChannelFacts>,
+    /// Number of the first shared bus: those of channels and routers are lower.
+    first_bus: u32,
     /// Longest time for which a side of a crossbar is busy after a packet has left its buffer, in ticks.
     side: u64,
     context: WorkerContext,
@@ -231,29 +241,34 @@ struct Bench<R> {
 }
 
 impl<R: Routers> Workbench for Bench<R> {
-    fn facts(&self) -> Vec<ChannelFacts> {
-        self.facts.clone()
+    fn facts(&self) -> (Vec<ChannelFacts>, Sharing) {
+        (self.facts.clone(), self.partition.routers().sharing())
+    }
+
+    fn last_served(&self, arbiter: Arbiter) -> u16 {
+        self.partition.routers().last_served(arbiter).map_or(NONE_SERVED, |candidate| candidate as u16)
     }
 
     fn simulate(&mut self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<Outcome> {
         let begin = self.now + 1;
-        for own in channels {
-            if let Some(last) = own.last {
-                self.partition.routers_mut().set_last_served(own.channel as usize, last.into());
-            }
+        for (arbiter, last) in channels.iter().flat_map(|own| own.arbiters).flatten() {
+            let last = (last != NONE_SERVED).then_some(last.into());
+            self.partition.routers_mut().set_last_served(arbiter, last);
         }
         let packet = self.partition.traffic().parts.packet();
         let total: u64 = messages.iter().map(|own| u64::from(own.bytes.div_ceil(packet))).sum();
         let before = self.context.counters.total_delivered;
-        let is_channel = |channel: u32| (channel as usize) < self.facts.len();
-        let sent = |own: &BenchChannel| match is_channel(own.channel) {
-            true => self.partition.fabric().sent(own.channel as usize) + own.bytes,
-            false => 0,
+        let count = self.facts.len();
+        let fabric = self.partition.fabric();
+        let sent_at_end = |own: &BenchChannel| {
+            let channel = own.channel as usize;
+            if channel < count { fabric.sent(channel) + own.bytes } else { 0 }
         };
-        let sent: Vec<u64> = channels.iter().map(sent).collect();
-        let mut open: Vec<usize> = (0..channels.len()).filter(|&place| is_channel(channels[place].channel)).collect();
+        let sent: Vec<u64> = channels.iter().map(sent_at_end).collect();
+        let mut open: Vec<usize> =
+            (0..channels.len()).filter(|&place| channels[place].channel < self.first_bus).collect();
         self.partition.visit_traffic(|traffic, actions| traffic.load(messages, begin, actions));
-        let mut outcome = Outcome { channels: vec![(0, 0); channels.len()], ..Outcome::default() };
+        let mut outcome = Outcome { channels: vec![(0, [NONE_SERVED; 2]); channels.len()], ..Outcome::default() };
         let mut inspected = 0;
         while !open.is_empty() || self.partition.traffic().delivered < total as usize {
             let now = self.partition.step(NEVER, &mut self.context)?;
@@ -265,24 +280,14 @@ impl<R: Routers> Workbench for Bench<R> {
                 continue;
             }
             inspected = now + now.saturating_sub(begin) / INSPECTIONS;
-            let fabric = self.partition.fabric();
-            open.retain(|&place| {
-                let output = channels[place].channel as usize;
-                let idle = (fabric.sent(output) == sent[place]).then(|| fabric.idle_from(output)).flatten();
-                if let Some(idle) = idle {
-                    outcome.channels[place].0 = idle.max(begin) - begin;
-                }
-                idle.is_none()
-            });
+            self.note_idle((channels, &sent), &mut open, (begin, &mut outcome));
         }
         let members = &mut outcome.members;
         self.partition.visit_traffic(|traffic, _| *members = std::mem::take(&mut traffic.members));
         for (own, (idle, served)) in channels.iter().zip(&mut outcome.channels) {
-            let Some(facts) = self.facts.get(own.channel as usize) else { continue };
-            *idle += self.side.saturating_sub(facts.delay);
-            if own.channel < self.partition.traffic().first_source {
-                *served = self.partition.routers().last_served(own.channel as usize).unwrap_or(0) as u16;
-            }
+            let delay = self.facts.get(own.channel as usize).map_or(self.side, |facts| facts.delay);
+            *idle += self.side.saturating_sub(delay);
+            *served = own.arbiters.map(|arbiter| arbiter.map_or(NONE_SERVED, |own| self.last_served(own.0)));
         }
         self.hold_parts(messages, channels, (begin, &mut outcome));
         self.now = outcome.channels.iter().map(|own| begin + own.0).max().unwrap_or(0).max(self.now);
@@ -306,10 +311,49 @@ impl<R: Routers> Bench<R> {
                 *own = (*own).max(free).max(arrived);
                 let idle = *own;
                 let Some(bus) = channels.get(message.buses[end] as usize) else { continue };
-                let free = traffic.parts.bus_free_at(bus.channel - self.facts.len() as u32).saturating_sub(begin);
+                let free = traffic.parts.bus_free_at(bus.channel - self.first_bus).saturating_sub(begin);
                 let own = &mut outcome.channels[message.buses[end] as usize].0;
                 *own = (*own).max(free).max(idle);
             }
         }
+    }
+
+    /// Notes the times of the `open` channels that are idle, and removes them. A router is idle once all messages have
+    /// left by its outputs and it is empty.
+    fn note_idle(
+        &self,
+        (channels, sent): (&[BenchChannel], &[u64]),
+        open: &mut Vec<usize>,
+        (begin, outcome): (u64, &mut Outcome),
+    ) {
+        let fabric = self.partition.fabric();
+        let mut awaited = Vec::new();
+        if channels.iter().any(|own| own.channel as usize >= self.facts.len()) {
+            let router = |&place: &usize| match self.facts.get(channels[place].channel as usize)?.source {
+                ChannelSource::Router(router, _) if fabric.sent(channels[place].channel as usize) != sent[place] => {
+                    Some(router.0)
+                }
+                _ => None,
+            };
+            awaited.extend(open.iter().filter_map(router));
+            awaited.sort_unstable();
+        }
+        open.retain(|&place| {
+            let own = &channels[place];
+            let idle = match own.arbiters[0] {
+                Some((Arbiter::Router(port), _)) => {
+                    let has_passed = awaited.binary_search(&(own.channel - self.facts.len() as u32)).is_err();
+                    (has_passed && self.partition.routers().is_empty(fabric, port)).then_some(self.now)
+                }
+                _ => {
+                    let output = own.channel as usize;
+                    (fabric.sent(output) == sent[place]).then(|| fabric.idle_from(output)).flatten()
+                }
+            };
+            if let Some(idle) = idle {
+                outcome.channels[place].0 = idle.max(begin) - begin;
+            }
+            idle.is_none()
+        });
     }
 }

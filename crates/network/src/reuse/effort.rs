@@ -3,8 +3,8 @@
 //! A run that gives up is repeated, so that all effort until then is wasted. The trial is therefore a small part of the
 //! expected work. It grows by all packet-hops that the packet model would have simulated so far.
 
-/// Smallest effort that a run may waste, in packet-hops of the packet model: a few milliseconds.
-const LEAST_TRIAL: u64 = 1 << 16;
+/// Effort that any run may waste, in packet-hops of the packet model: some 30 milliseconds.
+pub(super) const LEAST_TRIAL: u64 = 1 << 18;
 
 /// Largest part of the expected work that a run may waste.
 const TRIAL_PART: u64 = 40;
@@ -13,7 +13,7 @@ const TRIAL_PART: u64 = 40;
 const SIMULATED: u64 = 3;
 
 /// Effort of a message that is released.
-const RELEASED: u64 = 3;
+const RELEASED: u64 = 10;
 
 /// Effort of a message in an episode that is looked up.
 const DESCRIBED: u64 = 2;
@@ -23,6 +23,8 @@ const DESCRIBED: u64 = 2;
 pub(super) struct Effort {
     /// Packets of the whole run, about.
     expected: u64,
+    /// Effort that the run may waste, however small it is.
+    least_trial: u64,
     released_packets: u64,
     /// Packet-hops of the released messages.
     released_hops: u64,
@@ -30,9 +32,9 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    /// Creates the effort of a run of about `expected` packets.
-    pub fn new(expected: u64) -> Self {
-        Self { expected, ..Self::default() }
+    /// Creates the effort of a run of about `expected` packets, which may waste `least_trial`, however small it is.
+    pub fn new(expected: u64, least_trial: u64) -> Self {
+        Self { expected, least_trial, ..Self::default() }
     }
 
     /// Counts a released message.
@@ -47,11 +49,45 @@ impl Effort {
         self.spent += DESCRIBED * messages as u64;
     }
 
-    /// Counts packet-hops that are to be simulated. Returns whether the effort still pays.
-    pub fn allows(&mut self, simulated: u64) -> bool {
-        self.spent += SIMULATED * simulated;
+    /// Counts packet-hops that are to be simulated.
+    pub fn simulate(&mut self, hops: u64) {
+        self.spent += SIMULATED * hops;
+    }
+
+    /// Returns whether to go on: the effort so far pays, is no more than a trial, or the rest takes less effort than the
+    /// whole run without reuse.
+    pub fn pays(&self) -> bool {
         let left = self.expected.saturating_sub(self.released_packets);
-        let expected = (self.released_hops / self.released_packets.max(1)).saturating_mul(left);
-        self.spent <= self.released_hops + LEAST_TRIAL.max((self.released_hops + expected) / TRIAL_PART)
+        let left = (self.released_hops / self.released_packets.max(1)).saturating_mul(left);
+        let all = self.released_hops.saturating_add(left);
+        let is_trial = self.spent <= self.released_hops.saturating_add(self.least_trial.max(all / TRIAL_PART));
+        let product = |one: u64, other: u64| u128::from(one) * u128::from(other);
+        is_trial || product(self.spent, left) <= product(self.released_hops, all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reuse_gives_up_early_or_not_at_all() {
+        // Would catch a trial that wastes more than a small part of a run, and a run that is repeated near its end.
+        let mut effort = Effort::new(10_000_000, LEAST_TRIAL);
+        let mut released = 0;
+        while effort.pays() {
+            effort.release(1, 4);
+            effort.simulate(4);
+            released += 1;
+        }
+        assert!((10_000..100_000).contains(&released), "{released}");
+        let twice = |released: u64| Effort {
+            expected: 1_000_000,
+            least_trial: LEAST_TRIAL,
+            released_packets: released,
+            released_hops: 4 * released,
+            spent: 8 * released,
+        };
+        assert!(!twice(100_000).pays() && twice(900_000).pays());
     }
 }

@@ -19,7 +19,7 @@ use host::{HandedOver, PacketParts};
 use units::{NodeId, PlaneId};
 
 use super::ReuseCounts;
-use super::bench::{Workbench, workbench};
+use super::bench::{NONE_SERVED, Workbench, workbench};
 use super::effort::Effort;
 use super::naming::{Described, KeyField, Naming};
 use super::paths::{InterfaceFacts, NONE, Paths};
@@ -60,9 +60,9 @@ pub(super) struct Span {
     start: u64,
     pub end: u64,
     pub episode: u32,
-    /// Candidate that the output's arbiter has served last after the span.
-    pub served: u16,
-    /// Whether the outcome depends on the pointer at the start.
+    /// Candidates that the arbiters have served last after the span. `NONE_SERVED`: the pointer has not moved.
+    pub served: [u16; 2],
+    /// Whether the outcome depends on a pointer at the start.
     reads: bool,
 }
 
@@ -84,6 +84,13 @@ pub(super) struct Episode {
     over: u64,
     /// Whether it has to be looked up.
     pub is_unsettled: bool,
+}
+
+impl Episode {
+    /// Returns whether something of the episode may be left, so that its record and its paths are needed.
+    pub fn is_under_way(&self, now: u64) -> bool {
+        !self.messages.is_empty() && (self.is_unsettled || self.over >= now)
+    }
 }
 
 /// Counts of a message whose packets have all left their last routers.
@@ -110,8 +117,8 @@ pub(super) struct Episodes {
     pub episodes: Slots<Episode>,
     /// By channel, the spans of episodes, in the order of time.
     pub spans: Vec<Vec<Span>>,
-    /// By channel, the candidate that its arbiter has served last before the spans.
-    pub served: Vec<u16>,
+    /// By channel, the candidates that its arbiters have served last before the spans.
+    pub served: Vec<[u16; 2]>,
     unsettled: Vec<u32>,
     version: u64,
     /// Present time, in ticks.
@@ -135,8 +142,8 @@ pub(super) struct Episodes {
     pub meets: Vec<u32>,
     gathered: Vec<u32>,
     pub described: Vec<Described>,
-    /// Pointer of each named channel at the begin of the described episode.
-    pub pointers: Vec<u16>,
+    /// Pointers of each named channel at the begin of the described episode.
+    pub pointers: Vec<[u16; 2]>,
 }
 
 /// Places of items, which are used again.
@@ -178,7 +185,9 @@ impl Episodes {
         let bench = workbench(plan, router, parts);
         let paths = Paths::new(plan, bench.facts(), interfaces);
         let resources = paths.resources();
+        let at_begin = |place| paths.arbiters(place).map(|own| own.map_or(NONE_SERVED, |own| bench.last_served(own.0)));
         Self {
+            served: (0..resources as u32).map(at_begin).collect(),
             paths,
             bench,
             records: Records::new(usize::MAX),
@@ -186,7 +195,6 @@ impl Episodes {
             messages: Slots::new(),
             episodes: Slots::new(),
             spans: vec![Vec::new(); resources],
-            served: vec![0; resources],
             unsettled: Vec::new(),
             version: 0,
             now: 0,
@@ -208,6 +216,9 @@ impl Episodes {
 
     /// Releases a message now.
     pub fn release(&mut self, message: Message) {
+        if self.gave_up.is_some() {
+            return;
+        }
         let Message { from, to, at, bytes, handed, .. } = message;
         let source = from * self.paths.planes() + u32::from(message.plane);
         let Some(path) = self.paths.find(source, NodeId(to)) else {
@@ -218,24 +229,31 @@ impl Episodes {
         }
         self.open += 1;
         let (.., mut record) = self.paths.paths[path as usize].recent;
-        let mut is_replayed = true;
+        let (mut is_replayed, mut is_unsettled) = (true, false);
         if self.paths.paths[path as usize].recent != (bytes, handed, record) || record == NONE {
             self.described.clear();
             self.described.push(Described { path, bytes, at: 0, handed });
-            self.naming.describe(&self.described, &self.paths);
-            let found = self.records.find(&self.naming.key);
-            is_replayed = found.is_some();
-            let Some(found) = found.or_else(|| self.simulate()) else { return };
-            record = found;
-            self.paths.paths[path as usize].recent = (bytes, handed, record);
+            self.name_described();
+            // The order in which virtual channels are served depends on pointers.
+            is_unsettled = self.naming.is_contended();
+            if !is_unsettled {
+                let found = self.records.find(&self.naming.key);
+                is_replayed = found.is_some();
+                let Some(found) = found.or_else(|| self.simulate()) else { return };
+                record = found;
+                self.paths.paths[path as usize].recent = (bytes, handed, record);
+            }
         }
-        self.records.use_now(record);
         let routers = self.paths.routers(path);
         self.effort.release(message.bytes.div_ceil(self.packet).into(), routers);
         let message = self.messages.insert(Member { message, path, is_counted: false, is_replayed });
         self.counts.episodes += 1;
-        let episode = Episode { messages: vec![message], start: at, record, ..Episode::default() };
+        let episode = Episode { messages: vec![message], start: at, record, is_unsettled, ..Episode::default() };
         let episode = self.episodes.insert(episode);
+        if is_unsettled {
+            return self.unsettled.push(episode);
+        }
+        self.records.use_now(record);
         for name in 0..self.paths.held(path) {
             let channel = self.paths.holds(path, name);
             self.drop_over(channel);
@@ -246,6 +264,9 @@ impl Episodes {
 
     /// Looks up all episodes that are not settled.
     pub fn settle(&mut self) {
+        if !self.effort.pays() {
+            self.give_up("too little repeats".to_owned());
+        }
         while let Some(episode) = self.unsettled.pop() {
             if self.gave_up.is_none() && self.episodes.items[episode as usize].is_unsettled {
                 self.look_up(episode);
@@ -290,7 +311,7 @@ impl Episodes {
     fn count_if_left(&mut self, episode: u32) {
         let own = &self.episodes.items[episode as usize];
         let record = &mut self.records.all[own.record as usize];
-        if own.moment <= record.counted {
+        if own.moment <= record.counted as usize {
             return;
         }
         for (place, &message) in own.messages.iter().enumerate() {
@@ -330,9 +351,13 @@ impl Episodes {
             let own = &self.episodes.items[episode as usize];
             let record = &self.records.all[own.record as usize];
             let (channel, span, reads) = (own.channels[name], record.spans[name], record.reads[name]);
-            let (message, step) = record.served[name];
-            let path = self.messages.items[own.messages[message as usize] as usize].path;
-            let served = self.paths.steps(path)[usize::from(step)].candidate;
+            let mut served = [NONE_SERVED; 2];
+            for (arbiter, by) in record.served[name].into_iter().enumerate() {
+                let Some((message, step, lane)) = by else { continue };
+                let path = self.messages.items[own.messages[message as usize] as usize].path;
+                let lanes = self.paths.steps(path)[usize::from(step)].arbiters[arbiter];
+                served[arbiter] = lanes.first + u16::from(lane);
+            }
             let own = Span { start: start + span.0, end: start + span.1, episode, served, reads };
             self.insert(channel, own);
         }
@@ -363,10 +388,11 @@ impl Episodes {
                 let mut own = std::mem::take(&mut self.episodes.items[episode as usize]);
                 for &channel in &own.channels {
                     let spans = &mut self.spans[channel as usize];
-                    // The last of them leaves the pointer.
+                    // The last of them that moves a pointer leaves it.
                     let dropped = spans.iter().take_while(|span| self.gathered.contains(&span.episode)).count();
-                    if let Some(last) = spans.drain(..dropped).next_back() {
-                        self.served[channel as usize] = last.served;
+                    for span in spans.drain(..dropped) {
+                        let all = self.served[channel as usize].iter_mut().zip(span.served);
+                        all.filter(|own| own.1 != NONE_SERVED).for_each(|(last, served)| *last = served);
                     }
                 }
                 self.messages.free.append(&mut own.messages);

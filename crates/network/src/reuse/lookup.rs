@@ -1,8 +1,8 @@
-//! Look-up of episodes by their keys, and simulation of those that are new.
+//! Look-up of episodes by their keys, simulation of new ones, and the memory of records.
 
-use super::bench::{BenchChannel, BenchMessage, Outcome};
-use super::episodes::{Episodes, Member, Message, Span};
-use super::naming::{Described, Named};
+use super::bench::{BenchChannel, BenchMessage, NONE_SERVED, Outcome};
+use super::episodes::{Episodes, Member, Message};
+use super::naming::{Described, Named, Use};
 use super::paths::{NONE, Path};
 use super::records::{Moment, Record};
 
@@ -23,9 +23,9 @@ impl Episodes {
     }
 
     fn trim_paths(&mut self) {
-        let Self { paths, episodes, messages, .. } = self;
+        let Self { paths, episodes, messages, now, .. } = self;
         let mut new = vec![NONE; paths.paths.len()];
-        let under_way = || episodes.items.iter().flat_map(|own| &own.messages);
+        let under_way = || episodes.items.iter().filter(|own| own.is_under_way(*now)).flat_map(|own| &own.messages);
         for &message in under_way() {
             new[messages.items[message as usize].path as usize] = 0;
         }
@@ -37,8 +37,8 @@ impl Episodes {
     }
 
     fn trim_records(&mut self) {
-        let Self { records, episodes, paths, .. } = self;
-        let under_way = episodes.items.iter().filter(|own| !own.messages.is_empty());
+        let Self { records, episodes, paths, now, .. } = self;
+        let under_way = episodes.items.iter().filter(|own| own.is_under_way(*now));
         records.drop_oldest(under_way.map(|own| own.record));
         for path in &mut paths.paths {
             if path.recent.2 != NONE && !records.has(path.recent.2) {
@@ -59,23 +59,19 @@ impl Episodes {
         self.meets.clear();
         let mut moved = false;
         for name in 0..self.naming.channels().len() {
-            let named = &self.naming.channels()[name];
-            if !named.is_contended() {
-                continue;
+            for arbiter in 0..2 {
+                if !self.naming.channels()[name].is_contended(arbiter) {
+                    continue;
+                }
+                let last = self.last_served(episode, (name, arbiter));
+                moved |= ![0, NONE_SERVED].contains(&last);
+                self.pointers[name][arbiter] = last;
+                self.naming.add_order((name, arbiter), last);
+                if self.naming.channels()[name].channel as usize >= self.paths.facts.len() {
+                    // What outputs do at one instant changes a shared router in the order of their numbers.
+                    self.naming.add_order((name, arbiter), NONE_SERVED);
+                }
             }
-            let (channel, start) = (named.channel as usize, self.episodes.items[episode as usize].start + named.start);
-            let before = |span: &&Span| span.episode != episode && span.end < start;
-            let (mut last, mut by) = (self.served[channel], None);
-            if let Some(span) = self.spans[channel].iter().rfind(before) {
-                (last, by) = (span.served, Some(span.episode));
-            }
-            if let Some(by) = by.filter(|&by| self.episodes.items[by as usize].is_unsettled) {
-                // What it leaves is not known yet.
-                self.meets.push(by);
-            }
-            moved |= last != 0;
-            self.pointers[name] = last;
-            self.naming.add_order(name, last);
         }
         if !self.meets.is_empty() {
             self.meets.push(episode);
@@ -100,9 +96,30 @@ impl Episodes {
         self.place(episode);
     }
 
+    /// Returns the candidate that an arbiter of a named channel has served last before an episode. Notes the episodes
+    /// before of which this is not known yet.
+    fn last_served(&mut self, episode: u32, (name, arbiter): (usize, usize)) -> u16 {
+        let named = &self.naming.channels()[name];
+        let own = self.paths.arbiters(named.channel)[arbiter].filter(|own| own.1.has_pointer);
+        let (channel, start) = (named.channel as usize, self.episodes.items[episode as usize].start + named.start);
+        if own.is_none() {
+            return NONE_SERVED;
+        }
+        for span in self.spans[channel].iter().rev().filter(|span| span.episode != episode && span.end < start) {
+            if self.episodes.items[span.episode as usize].is_unsettled {
+                // What it leaves is not known yet.
+                self.meets.push(span.episode);
+            }
+            if span.served[arbiter] != NONE_SERVED {
+                return span.served[arbiter];
+            }
+        }
+        self.served[channel][arbiter]
+    }
+
     /// Names the channels of an episode's messages.
     fn describe(&mut self, episode: u32) {
-        let Self { episodes, messages, described, naming, paths, .. } = self;
+        let Self { episodes, messages, described, .. } = self;
         let own = &mut episodes.items[episode as usize];
         let message = |&number: &u32| &messages.items[number as usize];
         own.messages.sort_unstable_by_key(|number| {
@@ -116,17 +133,23 @@ impl Episodes {
             let &Member { path, message: Message { bytes, at, handed, .. }, .. } = message(number);
             Described { path, bytes, at: at - begin, handed }
         }));
-        naming.describe(described, paths);
         self.effort.describe(self.described.len());
+        self.name_described();
+    }
+
+    /// Names the channels of the described messages.
+    pub fn name_described(&mut self) {
+        self.naming.describe(&self.described, &self.paths);
         self.pointers.clear();
-        self.pointers.resize(naming.channels().len(), 0);
+        self.pointers.resize(self.naming.channels().len(), [NONE_SERVED; 2]);
     }
 
     /// Simulates the described messages, and keeps the record. `None`: the run is to be simulated whole.
     pub fn simulate(&mut self) -> Option<u32> {
         let Self { paths, naming, described, pointers, packet, .. } = self;
         let hops = |own: &Described| u64::from(own.bytes.div_ceil(*packet)) * paths.routers(own.path);
-        if !self.effort.allows(described.iter().map(hops).sum()) {
+        self.effort.simulate(described.iter().map(hops).sum());
+        if !self.effort.pays() {
             self.give_up("too little repeats".to_owned());
             return None;
         }
@@ -140,10 +163,16 @@ impl Episodes {
             BenchMessage { source, ends, channels, buses, to, state, bytes, at, handed }
         };
         let messages: Vec<BenchMessage> = described.iter().map(message).collect();
-        let channel = |(name, own): (usize, &Named)| BenchChannel {
-            channel: own.channel,
-            bytes: own.bytes,
-            last: own.is_contended().then(|| pointers[name]),
+        let channel = |(name, own): (usize, &Named)| {
+            let last = |arbiter: usize| match &own.arbiters[arbiter][..] {
+                [only] => only.candidate,
+                _ => pointers[name][arbiter],
+            };
+            let mut arbiters = paths.arbiters(own.channel).map(|own| own.map(|own| (own.0, NONE_SERVED)));
+            arbiters.iter_mut().enumerate().for_each(|(number, own)| {
+                own.iter_mut().for_each(|own| own.1 = last(number));
+            });
+            BenchChannel { channel: own.channel, bytes: own.bytes, arbiters }
         };
         let channels: Vec<BenchChannel> = naming.channels().iter().enumerate().map(channel).collect();
         let Some(outcome) = self.bench.simulate(&messages, &channels) else {
@@ -169,10 +198,18 @@ impl Episodes {
         }
         moments.sort_unstable();
         let channels = self.naming.channels();
-        let served = |(named, &(_, last)): (&Named, &(u64, u16))| {
-            named.inputs.iter().find(|input| input.candidate == last).map_or(named.first, |input| input.at)
+        let served = |(named, (_, last)): (&Named, &(u64, [u16; 2]))| {
+            let of = |arbiter: usize| -> Option<Use> {
+                let mut all = named.arbiters[arbiter].iter();
+                all.find(|own| own.candidate == last[arbiter]).map(|own| own.first)
+            };
+            [of(0), of(1)]
         };
-        let span = |(named, &(end, _)): (&Named, &(u64, u16))| (named.start, end);
+        let reads = |named: &Named| {
+            let all = self.paths.arbiters(named.channel);
+            (0..2).any(|number| named.is_contended(number) && all[number].is_some_and(|own| own.1.has_pointer))
+        };
+        let span = |(named, &(end, _)): (&Named, &(u64, [u16; 2]))| (named.start, end);
         let spans: Box<[(u64, u64)]> = channels.iter().zip(&outcome.channels).map(span).collect();
         let over = spans.iter().map(|span| span.1).chain(moments.iter().map(|moment| moment.0)).max().unwrap_or(0);
         let mut members: Vec<_> = outcome.members.into_iter().map(|member| member.1).collect();
@@ -184,12 +221,12 @@ impl Episodes {
                 same
             });
         });
-        let counted = moments.iter().position(|moment| moment.1 == Moment::Counted).unwrap_or(0);
+        let counted = moments.iter().position(|moment| moment.1 == Moment::Counted).unwrap_or(0) as u32;
         Record {
             counted,
             moments: moments.into(),
             served: channels.iter().zip(&outcome.channels).map(served).collect(),
-            reads: channels.iter().map(Named::is_contended).collect(),
+            reads: channels.iter().map(reads).collect(),
             spans,
             over,
             members: members.into(),

@@ -90,6 +90,10 @@ impl Machine for ReuseMachine {
         Some(self.run.episodes.counts)
     }
 
+    fn put_records(&self, to: &mut Vec<u8>) {
+        self.run.episodes.records.put(to);
+    }
+
     fn gave_up(&self, ended: bool) -> Option<String> {
         let episodes = &self.run.episodes;
         let is_cut = ended && (episodes.open > 0 || self.run.totals.last > self.counted_until.get());

@@ -8,6 +8,7 @@
 mod bench;
 mod effort;
 mod episodes;
+mod keeping;
 mod lookup;
 mod machine;
 mod naming;
@@ -26,8 +27,9 @@ use crate::handover::whole_traffic;
 use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
 use crate::traffic::NodeTraffic;
-use effort::Effort;
+use effort::{Effort, LEAST_TRIAL};
 use episodes::Episodes;
+pub use keeping::ReuseRecords;
 use machine::ReuseMachine;
 pub use naming::KeyField;
 use run::ReuseRun;
@@ -40,11 +42,13 @@ pub struct ReuseModel {
     pub left_out: Option<KeyField>,
     /// Largest memory of paths and records, in bytes.
     pub most_bytes: usize,
+    /// Effort that a run may waste before it gives up, in packet-hops, however small the run is.
+    pub least_trial: u64,
 }
 
 impl Default for ReuseModel {
     fn default() -> Self {
-        Self { left_out: None, most_bytes: 1 << 30 }
+        Self { left_out: None, most_bytes: 1 << 30, least_trial: LEAST_TRIAL }
     }
 }
 
@@ -110,10 +114,11 @@ impl NetworkModel for ReuseModel {
     fn build(&self, plan: &Arc<Plan>, run: &MachineRun<'_>) -> Box<dyn Machine> {
         let traffic = whole_traffic(plan, run);
         let parts = packet_parts(plan, &traffic);
-        let effort = Effort::new(run.jobs.iter().map(|job| job.packets).sum());
+        let effort = Effort::new(run.jobs.iter().map(|job| job.packets).sum(), self.least_trial);
         let wanted = (traffic.wants_events(), self.left_out);
         let mut episodes = Episodes::new(plan, (run.router, parts), wanted, effort);
         episodes.records.most_bytes = self.most_bytes;
+        run.records.iter().for_each(|kept| episodes.records.add_kept(kept));
         let run = ReuseRun::new(plan, traffic, episodes);
         Box::new(ReuseMachine { run, counted_until: Cell::new(u64::MAX) })
     }

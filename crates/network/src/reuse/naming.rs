@@ -6,6 +6,12 @@ use host::HandedOver;
 
 use super::paths::{NONE, Path, Paths};
 
+/// Words of a key for the plane of a message and the stream of its bytes, if they count.
+pub(super) const STREAM: usize = 4;
+
+/// Bits of the number of steps in a word of a key, above which stands the number of words on interfaces.
+pub(super) const MORE_SHIFT: u32 = 32;
+
 /// Field of the key of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyField {
@@ -40,18 +46,17 @@ pub(super) struct Described {
     pub handed: HandedOver,
 }
 
-/// Input by which packets of an episode request an output.
+/// Candidate by its first use: a message, its step, and the number of the lane among those of the step.
+pub(super) type Use = (u32, u16, u8);
+
+/// Candidate that packets of an episode are at an arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Input {
+pub(super) struct Competitor {
     pub candidate: u16,
-    /// Name of the channel by which they come, and their virtual channel on it.
-    from: u32,
-    vc: u8,
-    /// A message that comes by it, and the step at which it requests the output.
-    pub at: (u32, u16),
+    pub first: Use,
 }
 
-/// Channel or bus of an episode.
+/// Channel or bus of an episode, or a router that its messages share.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Named {
     pub channel: u32,
@@ -59,16 +64,14 @@ pub(super) struct Named {
     pub start: u64,
     /// Bytes that cross it.
     pub bytes: u64,
-    /// First message that crosses it, and its step.
-    pub first: (u32, u16),
-    /// Inputs by which its output is requested, in ascending order of candidates. Empty for a source.
-    pub inputs: Vec<Input>,
+    /// Candidates at its arbiters ([`Step::arbiters`](super::paths::Step)), in ascending order.
+    pub arbiters: [Vec<Competitor>; 2],
 }
 
 impl Named {
-    /// Returns whether several inputs request the output, so that the pointer of its arbiter counts.
-    pub fn is_contended(&self) -> bool {
-        self.inputs.len() > 1
+    /// Returns whether an arbiter decides between several candidates, so that their order counts.
+    pub fn is_contended(&self, arbiter: usize) -> bool {
+        self.arbiters[arbiter].len() > 1
     }
 }
 
@@ -116,8 +119,8 @@ impl Naming {
         for (number, member) in (0..).zip(members) {
             let steps = paths.steps(member.path);
             let (at, bytes) = (self.field(KeyField::Time, member.at), self.field(KeyField::Bytes, member.bytes.into()));
-            self.key.extend([at, bytes, steps.len() as u64]);
-            let mut from = (NONE, 0);
+            let more = if paths.have_parts() { STREAM + paths.held(member.path) - steps.len() } else { 0 };
+            self.key.extend([at, bytes, steps.len() as u64 | (more as u64) << MORE_SHIFT]);
             for (place, step) in (0..).zip(steps) {
                 let name = self.name(step.channel);
                 let own = self.field(KeyField::Channels, name.into()) << 16
@@ -125,28 +128,26 @@ impl Naming {
                     | self.field(KeyField::VirtualChannel, step.vc.into());
                 self.key.push(own);
                 let named = &mut self.all[name as usize];
-                if named.start == u64::MAX {
-                    named.first = (number, place);
-                }
                 named.start = named.start.min(member.at + step.after);
                 named.bytes += u64::from(member.bytes);
-                if place > 0
-                    && let Err(at) = named.inputs.binary_search_by_key(&step.candidate, |input| input.candidate)
-                {
-                    let input = Input { candidate: step.candidate, from: from.0, vc: from.1, at: (number, place) };
-                    named.inputs.insert(at, input);
+                for (lanes, competitors) in step.arbiters.iter().zip(&mut named.arbiters) {
+                    for lane in 0..lanes.count {
+                        let candidate = lanes.first + u16::from(lane);
+                        if let Err(at) = competitors.binary_search_by_key(&candidate, |own| own.candidate) {
+                            competitors.insert(at, Competitor { candidate, first: (number, place, lane) });
+                        }
+                    }
                 }
-                from = (name, step.vc);
             }
             if paths.have_parts() {
-                self.describe_interface(number, member, paths);
+                self.describe_interface(member, paths);
             }
         }
     }
 
     /// Names the shared buses of a message, and adds them to the key with the plane and the stream of its bytes. The sets
     /// of channels tell which parts its interfaces have.
-    fn describe_interface(&mut self, number: u32, member: &Described, paths: &Paths) {
+    fn describe_interface(&mut self, member: &Described, paths: &Paths) {
         let Path { bus_plane, buses, .. } = paths.paths[member.path as usize];
         let HandedOver { from, per_byte } = member.handed;
         let [time, bytes] = per_byte.terms();
@@ -157,24 +158,26 @@ impl Naming {
             let name = self.name(bus);
             self.key.push(self.field(KeyField::Bus, name.into()));
             let named = &mut self.all[name as usize];
-            if named.start == u64::MAX {
-                named.first = (number, 0);
-            }
             named.start = named.start.min(member.at + after);
         }
     }
 
-    /// Adds the order of the inputs of a contended output to the key: from the first after the candidate that was
+    /// Adds the order of the candidates of a contended arbiter to the key: from the first after the candidate that was
     /// served last.
-    pub fn add_order(&mut self, name: usize, last: u16) {
+    pub fn add_order(&mut self, (name, arbiter): (usize, usize), last: u16) {
         if self.left_out == Some(KeyField::Order) {
             return;
         }
-        let inputs = &self.all[name].inputs;
-        let first = inputs.partition_point(|input| input.candidate <= last);
-        let in_turn = inputs[first..].iter().chain(&inputs[..first]);
-        let vc = |vc: u8| if self.left_out == Some(KeyField::VirtualChannel) { 0 } else { vc };
-        self.key.extend(in_turn.map(|input| u64::from(input.from) << 8 | u64::from(vc(input.vc))));
+        let all = &self.all[name].arbiters[arbiter];
+        let first = all.partition_point(|own| own.candidate <= last);
+        let in_turn = all[first..].iter().chain(&all[..first]).map(|own| own.first);
+        let as_number = |(message, step, lane): Use| u64::from(message) << 32 | u64::from(step) << 8 | u64::from(lane);
+        self.key.extend(in_turn.map(as_number));
+    }
+
+    /// Returns whether several candidates meet at an arbiter.
+    pub fn is_contended(&self) -> bool {
+        self.channels().iter().any(|named| (0..2).any(|arbiter| named.is_contended(arbiter)))
     }
 
     /// Returns the name of a channel.
@@ -187,7 +190,7 @@ impl Naming {
             }
             let named = &mut self.all[self.used];
             (named.channel, named.start, named.bytes) = (channel, u64::MAX, 0);
-            named.inputs.clear();
+            named.arbiters.iter_mut().for_each(Vec::clear);
             self.used += 1;
         }
         *name

@@ -2,25 +2,35 @@
 
 use std::sync::Arc;
 
+use fabric::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Sharing};
 use fabric::{ChannelFacts, Plan};
 use host::{HandedOver, PacketParts};
 use routing::{Choice, Hop, RouteState};
 use topology::{ChannelSource, Endpoint};
-use units::{Draw, NodeId, PlaneId, VcClass};
+use units::{ChannelId, Draw, NodeId, PlaneId, PortId, RouterId, VcClass};
 
 /// No path, or no record.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Channel of a path.
+/// Candidates that packets of a path are at an arbiter: several if they choose among virtual channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lanes {
+    pub first: u16,
+    /// 0: there is no arbiter.
+    pub count: u8,
+}
+
+/// Channel of a path, or a router that its messages share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Number of the channel's output.
+    /// Number of the channel's output. Numbers of routers follow those of channels.
     pub channel: u32,
-    /// Candidate number of the path's packets at that output. 0 at a source.
-    pub candidate: u16,
-    /// Set of equal channels.
+    /// Candidates at the arbiter of the channel's output and of the input behind it. For a router, candidates at its
+    /// arbiter, and its inputs.
+    pub arbiters: [Lanes; 2],
+    /// Set of equal channels. 0 for a router, which belongs to the set of the channel before it.
     pub set: u8,
-    /// Virtual channel on which packets cross the channel.
+    /// First virtual channel on which packets may cross the channel.
     pub vc: u8,
     /// Least time from the release of a packet to its request of the channel, in ticks: the delays of the channels and
     /// routers before.
@@ -34,6 +44,8 @@ pub(super) struct Path {
     steps: (u32, u32),
     /// Sources of its begin and, in the other direction, of its end: node by node, and plane by plane.
     pub ends: [u32; 2],
+    /// Number of its routers.
+    routers: u32,
     pub to: NodeId,
     /// Routing state in which packets start.
     pub state: RouteState,
@@ -60,10 +72,43 @@ impl Draw for Noting {
     }
 }
 
+/// Order in which packets of one instant come into a router that messages share. It has no pointer.
+const IN_ORDER: ArbiterFacts = ArbiterFacts { port: CandidatePort::Input, lane: CandidateLane::Vc, has_pointer: false };
+
+/// Hop of a path through a router.
+#[derive(Clone, Copy)]
+struct Passage {
+    in_port: PortId,
+    /// First virtual channel on which packets come, and the number of virtual channels among which they choose.
+    vcs: (u8, u8),
+    out_port: PortId,
+    /// Class of virtual channels on which packets leave.
+    class: u8,
+}
+
+impl Passage {
+    /// Returns the candidates that packets of this hop are at an arbiter.
+    fn lanes(&self, arbiter: Option<ArbiterFacts>, channel: &ChannelFacts) -> Lanes {
+        let Some(ArbiterFacts { port, lane, .. }) = arbiter else { return Lanes::default() };
+        let port = match port {
+            CandidatePort::None => PortId(0),
+            CandidatePort::Input => self.in_port,
+            CandidatePort::Output => self.out_port,
+        };
+        let (lane, count) = match lane {
+            CandidateLane::None => (0, 1),
+            CandidateLane::Vc => self.vcs,
+            CandidateLane::Class => (self.class, 1),
+        };
+        Lanes { first: channel.candidate(port, lane), count }
+    }
+}
+
 /// Paths that have been found.
 #[derive(Debug)]
 pub(super) struct Paths {
     plan: Arc<Plan>,
+    sharing: Sharing,
     pub facts: Vec<ChannelFacts>,
     /// Number of the output of each channel.
     pub output_of: Vec<u32>,
@@ -104,7 +149,7 @@ impl InterfaceFacts {
 
 impl Paths {
     /// Creates the finder of a network whose channels have the given facts.
-    pub fn new(plan: &Arc<Plan>, facts: Vec<ChannelFacts>, interfaces: InterfaceFacts) -> Self {
+    pub fn new(plan: &Arc<Plan>, (facts, sharing): (Vec<ChannelFacts>, Sharing), interfaces: InterfaceFacts) -> Self {
         let channels = plan.channels();
         let mut output_of = vec![NONE; channels.count() as usize];
         for (output, own) in (0..).zip(&facts) {
@@ -115,12 +160,21 @@ impl Paths {
             output_of[channel.0 as usize] = output;
         }
         let by_source = vec![Vec::new(); interfaces.paces.len()];
-        Self { plan: Arc::clone(plan), facts, output_of, steps: Vec::new(), paths: Vec::new(), by_source, interfaces }
+        Self {
+            plan: Arc::clone(plan),
+            sharing,
+            facts,
+            output_of,
+            steps: Vec::new(),
+            paths: Vec::new(),
+            by_source,
+            interfaces,
+        }
     }
 
-    /// Returns the number of resources that messages hold: channels, then shared buses.
+    /// Returns the number of resources that messages hold: places, then shared buses.
     pub fn resources(&self) -> usize {
-        self.facts.len() + self.interfaces.resources()
+        self.places() + self.interfaces.resources()
     }
 
     /// Returns the number of planes.
@@ -163,7 +217,40 @@ impl Paths {
 
     /// Returns the number of routers of a path.
     pub fn routers(&self, path: u32) -> u64 {
-        self.steps(path).len() as u64 - 1
+        self.paths[path as usize].routers.into()
+    }
+
+    /// Returns the number of channels and of routers that messages share.
+    pub fn places(&self) -> usize {
+        let routers = if self.sharing.router.is_some() { self.plan.topology().routers() as usize } else { 0 };
+        self.facts.len() + routers
+    }
+
+    /// Returns the arbiters of a place: that of the channel's output or of the router, and that of the input behind the
+    /// channel. `None`: there is no such arbiter.
+    pub fn arbiters(&self, place: u32) -> [Option<(Arbiter, ArbiterFacts)>; 2] {
+        let channels = self.plan.channels();
+        if place as usize >= self.places() {
+            return [None, None];
+        }
+        let port_of = |router, port| self.output_of[channels.output(router, port).0 as usize] as usize;
+        let Some(own) = self.facts.get(place as usize) else {
+            let router = RouterId(place - self.facts.len() as u32);
+            let at = Arbiter::Router(port_of(router, PortId(0)));
+            return [self.sharing.router.map(|facts| (at, facts)), None];
+        };
+        let is_output = matches!(own.source, ChannelSource::Router(..));
+        let output = self.sharing.output.filter(|_| is_output).map(|facts| (Arbiter::Output(place as usize), facts));
+        let Some(facts) = self.sharing.input else { return [output, None] };
+        let topology = self.plan.topology();
+        let behind = match own.source {
+            ChannelSource::Router(router, port) => match topology.endpoint(router, port) {
+                Endpoint::Router(next, in_port) => Some((next, in_port)),
+                _ => None,
+            },
+            ChannelSource::Node(node, plane) => topology.attachment_on(node, plane),
+        };
+        [output, behind.map(|(router, port)| (Arbiter::Input(port_of(router, port)), facts))]
     }
 
     /// Drops the paths whose places in `new` are `NONE`, and writes the new number of each other path there.
@@ -210,8 +297,10 @@ impl Paths {
             1 => routing.start(from, to, &mut drawn),
             _ => routing.start_on(plane, (from, to), &mut drawn),
         };
-        let begin = self.steps.len() as u32;
-        let mut after = self.push(channels.injection_on(from, plane).0, (0, 0), 0);
+        let (begin, mut routers) = (self.steps.len() as u32, 0);
+        let injection = channels.injection_on(from, plane);
+        let mut vcs = self.vcs(injection, 0);
+        let mut after = self.push(injection.0, (Lanes::default(), vcs.0), 0);
         let mut hop = Hop { dst: to, state, in_port, vc_class: VcClass(0) };
         let mut arrived = false;
         for _ in 0..routing.max_routers() {
@@ -220,9 +309,12 @@ impl Paths {
                 break;
             }
             let port = route.port(0, routing.port_lists());
-            let output = channels.output(router, port).0;
-            let own = self.facts[self.output_of[output as usize] as usize];
-            after = self.push(output, (own.candidate(hop.in_port, hop.vc_class.0), route.vc_class.0), after);
+            let output = channels.output(router, port);
+            let passage = Passage { in_port: hop.in_port, vcs, out_port: port, class: route.vc_class.0 };
+            let lanes = self.pass(router, output, &passage, after);
+            vcs = self.vcs(output, route.vc_class.0);
+            after = self.push(output.0, (lanes, vcs.0), after);
+            routers += 1;
             let Endpoint::Router(next, in_port) = topology.endpoint(router, port) else {
                 arrived = true;
                 break;
@@ -236,15 +328,15 @@ impl Paths {
         let ends = [source, to.0 * planes + u32::from(plane.0)];
         let (buses, bus_plane) = self.buses_of(ends, plane);
         let (steps, recent) = ((begin, self.steps.len() as u32), (0, HandedOver::default(), NONE));
-        self.paths.push(Path { steps, ends, to, state, buses, bus_plane, recent });
+        self.paths.push(Path { steps, routers, ends, to, state, buses, bus_plane, recent });
         Some(self.paths.len() as u32 - 1)
     }
 
     /// Returns the shared buses at the ends of a path on a plane, and the plane if there are any: packets of an instant
     /// cross a bus in the order of planes.
     fn buses_of(&self, ends: [u32; 2], PlaneId(plane): PlaneId) -> ([u32; 2], u32) {
-        let channels = self.facts.len() as u32;
-        let bus = |end: usize| self.interfaces.buses[ends[end] as usize][end].map_or(NONE, |bus| channels + bus);
+        let places = self.places() as u32;
+        let bus = |end: usize| self.interfaces.buses[ends[end] as usize][end].map_or(NONE, |bus| places + bus);
         let buses = [bus(0), bus(1)];
         (buses, if buses == [NONE; 2] { 0 } else { plane.into() })
     }
@@ -262,11 +354,33 @@ impl Paths {
         delay >= 2 && full + delay >= pace + 2
     }
 
+    /// Returns the first virtual channel of a class on a channel, and their number.
+    fn vcs(&self, channel: ChannelId, class: u8) -> (u8, u8) {
+        let count = self.plan.vcs_per_class_on(self.plan.class_of(channel));
+        (class * count, count)
+    }
+
+    /// Adds a router to a path if messages share it, and the candidates at the input that packets come by. Returns the
+    /// candidates at the output.
+    fn pass(&mut self, router: RouterId, output: ChannelId, passage: &Passage, after: u64) -> Lanes {
+        let Sharing { output: at_output, input, router: whole, .. } = self.sharing;
+        let own = self.facts[self.output_of[output.0 as usize] as usize];
+        if let Some(before) = self.steps.last_mut() {
+            before.arbiters[1] = passage.lanes(input, &own);
+        }
+        if whole.is_some() {
+            let channel = self.facts.len() as u32 + router.0;
+            let arbiters = [passage.lanes(whole, &own), passage.lanes(Some(IN_ORDER), &own)];
+            self.steps.push(Step { channel, arbiters, set: 0, vc: 0, after });
+        }
+        passage.lanes(at_output, &own)
+    }
+
     /// Adds a channel to a path. Returns the least time to the next one.
-    fn push(&mut self, channel: u32, (candidate, vc): (u16, u8), after: u64) -> u64 {
+    fn push(&mut self, channel: u32, (lanes, vc): (Lanes, u8), after: u64) -> u64 {
         let output = self.output_of[channel as usize];
         let own = &self.facts[output as usize];
-        self.steps.push(Step { channel: output, candidate, set: own.set, vc, after });
+        self.steps.push(Step { channel: output, arbiters: [lanes, Lanes::default()], set: own.set, vc, after });
         after + own.delay_with_router
     }
 }

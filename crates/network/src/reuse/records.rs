@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use engine::statistics::Histogram;
 
+use super::naming::Use;
+
 /// Moment of an episode at which something is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Moment {
@@ -38,13 +40,13 @@ pub(super) struct Record {
     /// Moments in the order of time.
     pub moments: Box<[(u64, Moment)]>,
     /// Index of `Moment::Counted` in `moments`.
-    pub counted: usize,
+    pub counted: u32,
     /// By channel, the time at which it may first be requested, and the time after which nothing of the episode is left
     /// in it.
     pub spans: Box<[(u64, u64)]>,
-    /// By channel, a message and its step whose candidate the output's arbiter has served last.
-    pub served: Box<[(u32, u16)]>,
-    /// By channel, whether the outcome depends on the pointer of the output's arbiter at the begin.
+    /// By channel, the candidates that its arbiters have served last. `None`: the pointer has not moved.
+    pub served: Box<[[Option<Use>; 2]]>,
+    /// By channel, whether the outcome depends on the pointer of an arbiter at the begin.
     pub reads: Box<[bool]>,
     /// Time after which nothing of the episode is left.
     pub over: u64,
@@ -80,7 +82,7 @@ struct Kept {
 /// All records of a machine.
 #[derive(Debug)]
 pub(super) struct Records {
-    numbers: BTreeMap<Box<[u64]>, u32>,
+    pub numbers: BTreeMap<Box<[u64]>, u32>,
     pub all: Vec<Record>,
     kept: Vec<Kept>,
     free: Vec<u32>,

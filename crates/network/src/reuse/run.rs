@@ -59,7 +59,7 @@ impl ReuseRun {
     /// Creates the network at time 0, and starts its traffic.
     pub fn new(plan: &Arc<Plan>, traffic: NodeTraffic, episodes: Episodes) -> Self {
         let (nodes, planes) = (plan.topology().nodes(), plan.channels().planes());
-        let used = vec![0; episodes.paths.facts.len()];
+        let used = vec![0; episodes.paths.places()];
         let mut run = Self {
             plan: Arc::clone(plan),
             handover: Handover::new(traffic, (nodes * planes) as usize),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
+mod files;
 mod random;
 mod workloads;
 
@@ -53,9 +54,9 @@ fn result(system: &System) -> Result<PointResult, String> {
     Ok(point)
 }
 
-/// Returns the results of an experiment with reuse and without, and what was reused.
-fn both(text: &str) -> Result<(PointResult, PointResult, ReuseResult), String> {
-    let mut with = result(&build(&format!("{text}\nsimulation = {{ reuse = true }}"), None)?)?;
+/// Returns the results of an experiment with reuse, by `model` or the default, and without, and what was reused.
+fn both(text: &str, model: Option<Arc<dyn NetworkModel>>) -> Result<(PointResult, PointResult, ReuseResult), String> {
+    let mut with = result(&build(&format!("{text}\nsimulation = {{ reuse = true }}"), model)?)?;
     let reuse = with.reuse.take().ok_or("nothing says what was reused")?;
     Ok((with, result(&build(text, None)?)?, reuse))
 }

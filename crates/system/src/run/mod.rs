@@ -19,7 +19,9 @@ use crate::reuse;
 use crate::system::System;
 use crate::workloads::RunTotals;
 use ::network::traffic::{Division, JobNumbers, NodeTraffic, PacedSpec, SharedTraffic};
-use ::network::{DivisionRule, Feature, Machine, MachineJob, MachineRun, Part, ReuseCounts, Sample, WindowTimes};
+use ::network::{
+    DivisionRule, Feature, Machine, MachineJob, MachineRun, Part, ReuseCounts, ReuseRecords, Sample, WindowTimes,
+};
 use ::traffic::pacers::PacerSpec;
 use checkpoints::{Checkpoints, Totals};
 use control::{Control, Runner, report_done};
@@ -42,16 +44,21 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 /// Runs a system that is known not to deadlock. A run that cannot go on with `simulation.reuse` is repeated without it.
 pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     refuse_processes(system, options)?;
-    match simulate_once(system, options) {
+    let records = reuse::read(system, &options.reuse)?;
+    match simulate_once(system, options, records.as_ref()) {
         Err(RunError::GaveUp(reason)) => {
-            let point = simulate_once(&system.without_reuse(), options)?;
+            let point = simulate_once(&system.without_reuse(), options, None)?;
             Ok(PointResult { reuse: Some(reuse::result(&ReuseCounts::default(), Some(reason))), ..point })
         }
         ended => ended,
     }
 }
 
-fn simulate_once(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
+fn simulate_once(
+    system: &System,
+    options: &RunOptions,
+    records: Option<&ReuseRecords>,
+) -> Result<PointResult, RunError> {
     let network = &system.network;
     let batch = system.batch();
     if system.jobs.len() > 1 {
@@ -66,7 +73,7 @@ fn simulate_once(system: &System, options: &RunOptions) -> Result<PointResult, R
     let (mut samples, mut windows) = (Vec::new(), WindowTimes::default());
     let mut reused: Option<ReuseCounts> = None;
     let end = loop {
-        let mut machine = build(system, options, (&runners, kept.division()));
+        let mut machine = build(system, options, records, (&runners, kept.division()));
         let is_resumed = kept.resume_machine(&mut *machine)?;
         if let Some((period, packets)) = system.spec.measure.series.zip(machine.packets_mut()).filter(|_| !is_resumed) {
             packets.sample_every(period);
@@ -82,6 +89,7 @@ fn simulate_once(system: &System, options: &RunOptions) -> Result<PointResult, R
         machine.window_times().iter().for_each(|own| windows.add(own));
         if let Some(own) = machine.reuse() {
             reused.get_or_insert_default().add(&own);
+            reuse::write(system, &options.reuse, &*machine)?;
         }
         kept.totals.before += end;
         if runners.len() > 1 {
@@ -204,10 +212,12 @@ fn runner(system: &System, job: usize, batch: u64) -> Runner {
     Runner { run, foreground: !system.jobs[job].background }
 }
 
-/// Builds the machine of a system at time 0, divided over threads or as `division` says.
+/// Builds the machine of a system at time 0, divided over threads or as `division` says, with the records of an earlier
+/// run.
 fn build(
     system: &System,
     options: &RunOptions,
+    records: Option<&ReuseRecords>,
     (runners, division): (&[Runner], Option<DivisionRule>),
 ) -> Box<dyn Machine> {
     let numbers = Arc::new(system.numbers());
@@ -232,6 +242,7 @@ fn build(
             grain: options.grain,
             division,
             numbers: &numbers,
+            records,
             jobs: &jobs,
             traffic: &|part| {
                 let pacers = paced_specs(system, &numbers, part.division);

@@ -1,5 +1,6 @@
 //! Options of a run, and the reasons why it may end without a result.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use engine::{Alone, Exchange};
@@ -82,6 +83,17 @@ pub struct RunOptions {
     pub inputs: Vec<(String, String)>,
     /// Place of checkpoints, which a run with `measure.checkpoint` requires.
     pub checkpoints: Option<CheckpointPlace>,
+    /// Files of records of episodes. Requires `simulation.reuse`.
+    pub reuse: ReuseFiles,
+}
+
+/// Files of records of episodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReuseFiles {
+    /// File that an earlier run has written. `None`: the run begins without records.
+    pub from: Option<PathBuf>,
+    /// File to write. May be the one that was read. `None`: records are not kept.
+    pub to: Option<PathBuf>,
 }
 
 impl Default for RunOptions {
@@ -93,6 +105,7 @@ impl Default for RunOptions {
             exchange: Arc::new(Alone),
             inputs: Vec::new(),
             checkpoints: None,
+            reuse: ReuseFiles::default(),
         }
     }
 }

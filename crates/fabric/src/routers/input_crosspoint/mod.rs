@@ -33,9 +33,9 @@ use crate::index::{InputId, PacketSlot};
 use crate::packet::Queue;
 use crate::prefetch::Prefetch;
 use crate::profile::{General, Profile};
-use crate::routers::Routers;
 use crate::routers::arbiter::RequestTable;
 use crate::routers::crosspoint::Crosspoint;
+use crate::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Routers, Sharing};
 
 use crosspoints::Leaving;
 use inputs::InputSide;
@@ -196,6 +196,32 @@ impl Routers for InputCrosspointQueued {
                 self.check_input(fabric, router.base as usize, port)
             })
         })
+    }
+
+    fn sharing(&self) -> Sharing {
+        let port = if self.queues_per_vc == 1 { CandidatePort::None } else { CandidatePort::Output };
+        Sharing {
+            output: Some(ArbiterFacts::of_inputs(self.arbitration)),
+            input: Some(ArbiterFacts::of((port, CandidateLane::Vc), self.arbitration)),
+            router: None,
+            has_sides: true,
+        }
+    }
+
+    fn last_served(&self, arbiter: Arbiter) -> Option<usize> {
+        match arbiter {
+            Arbiter::Output(output) => Some(self.columns.last(output)),
+            Arbiter::Input(port) => Some(self.inputs.last(port)),
+            Arbiter::Router(_) => None,
+        }
+    }
+
+    fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
+        match arbiter {
+            Arbiter::Output(output) => self.columns.set_last(output, candidate),
+            Arbiter::Input(port) => self.inputs.set_last(port, candidate),
+            Arbiter::Router(_) => {}
+        }
     }
 
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {

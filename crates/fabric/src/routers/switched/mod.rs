@@ -37,8 +37,8 @@ use crate::fabric::{Arrival, Buffers, Fabric, Space};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::index::{InputId, PacketSlot};
 use crate::profile::Profile;
-use crate::routers::Routers;
 use crate::routers::arbiter::RequestTable;
+use crate::routers::{Arbiter, ArbiterFacts, Routers, Sharing};
 
 use bypass::Trial;
 use inputs::{Fifo, InputSide};
@@ -201,12 +201,22 @@ impl Routers for Switched {
         Ok(())
     }
 
-    fn last_served(&self, output: usize) -> Option<usize> {
-        Some(self.requests.last(output))
+    fn sharing(&self) -> Sharing {
+        let output = Some(ArbiterFacts::of_inputs(self.arbitration));
+        Sharing { output, input: None, router: None, has_sides: true }
     }
 
-    fn set_last_served(&mut self, output: usize, candidate: usize) {
-        self.requests.serve(output, candidate, false);
+    fn last_served(&self, arbiter: Arbiter) -> Option<usize> {
+        match arbiter {
+            Arbiter::Output(output) => Some(self.requests.last(output)),
+            Arbiter::Input(_) | Arbiter::Router(_) => None,
+        }
+    }
+
+    fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
+        if let Arbiter::Output(output) = arbiter {
+            self.requests.set_last(output, candidate);
+        }
     }
 
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {

@@ -7,6 +7,7 @@ use crate::fabric::{Fabric, LocalRouter};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::index::{InputId, PacketSlot};
 use crate::profile::Profile;
+use crate::routers::Arbiter;
 use crate::routers::arbiter::in_turn;
 
 /// Matching of inputs to outputs.
@@ -47,6 +48,27 @@ impl Islip {
             words,
             asked: Vec::with_capacity(outputs),
             scratch: Vec::new(),
+        }
+    }
+
+    /// Returns the port that an arbiter has served last. `None`: its pointer has not moved since it was set.
+    pub fn last_served(&self, arbiter: Arbiter) -> Option<usize> {
+        let last = match arbiter {
+            Arbiter::Output(output) => self.granted[output],
+            Arbiter::Input(port) => self.accepted[port],
+            Arbiter::Router(_) => return None,
+        };
+        Some(usize::from(last)).filter(|&last| last < self.words * 64)
+    }
+
+    /// Lets an arbiter continue behind a port. `None`: at the lowest.
+    pub fn set_last_served(&mut self, arbiter: Arbiter, port: Option<usize>) {
+        // A turn further, so that a pointer that has not moved differs from one that has moved to this port.
+        let last = port.map_or(u16::MAX, |port| (port + self.words * 64) as u16);
+        match arbiter {
+            Arbiter::Output(output) => self.granted[output] = last,
+            Arbiter::Input(port) => self.accepted[port] = last,
+            Arbiter::Router(_) => {}
         }
     }
 

@@ -22,7 +22,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::index::{InputId, PacketSlot};
 use crate::prefetch::Prefetch;
 use crate::profile::Profile;
-use crate::routers::Routers;
+use crate::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Routers, Sharing};
 
 use islip::Islip;
 use multicast::MulticastQueues;
@@ -204,6 +204,20 @@ impl Routers for VirtualOutputQueued {
         let multicasts = self.multicasts.iter().flat_map(move |own| fabric.run(own.head(input)));
         let sets = self.sets.iter().flat_map(move |own| own.heads(input).flat_map(move |head| fabric.run(head)));
         self.queues.heads(input).chain(multicasts).chain(sets)
+    }
+
+    fn sharing(&self) -> Sharing {
+        let by = |port| Some(ArbiterFacts { port, lane: CandidateLane::None, has_pointer: true });
+        let (output, input) = (by(CandidatePort::Input), by(CandidatePort::Output));
+        Sharing { output, input, router: None, has_sides: true }
+    }
+
+    fn last_served(&self, arbiter: Arbiter) -> Option<usize> {
+        self.islip.last_served(arbiter).map(|port| port << self.vc_shift)
+    }
+
+    fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
+        self.islip.set_last_served(arbiter, candidate.map(|candidate| candidate >> self.vc_shift));
     }
 
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {

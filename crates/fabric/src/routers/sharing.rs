@@ -1,0 +1,77 @@
+//! What messages share in routers, besides channels and the buffers behind them: by this table, groups of messages that
+//! share nothing are told apart, and their outcome is replayed where an equal group recurs.
+//!
+//! While a router is idle, only the pointers of its arbiters tell what has happened before.
+
+use crate::catalogue::Arbitration;
+
+/// What messages share in the routers of an architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sharing {
+    /// Arbiter of each output.
+    pub output: Option<ArbiterFacts>,
+    /// Arbiter of each input.
+    pub input: Option<ArbiterFacts>,
+    /// Arbiter of the router as a whole. Messages then share the router, such as its memory.
+    pub router: Option<ArbiterFacts>,
+    /// Whether an input may be busy for the time of a packet after its buffer is free.
+    pub has_sides: bool,
+}
+
+/// What an arbiter decides between. A candidate is a port, shifted by the bits of a virtual channel, and a virtual
+/// channel or class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArbiterFacts {
+    /// Port of the candidate.
+    pub port: CandidatePort,
+    /// Virtual channel or class of the candidate.
+    pub lane: CandidateLane,
+    /// Whether the arbiter serves the next candidate behind the one that was served last. Otherwise a tie goes to the
+    /// lowest candidate.
+    pub has_pointer: bool,
+}
+
+impl ArbiterFacts {
+    /// Returns the facts of an arbiter by inputs and their virtual channels.
+    pub(crate) fn of_inputs(arbitration: Arbitration) -> Self {
+        Self::of((CandidatePort::Input, CandidateLane::Vc), arbitration)
+    }
+
+    /// Returns the facts of an arbiter by a rule, which does not draw.
+    pub(crate) fn of((port, lane): (CandidatePort, CandidateLane), arbitration: Arbitration) -> Self {
+        Self { port, lane, has_pointer: arbitration != Arbitration::OldestFirst }
+    }
+}
+
+/// Port by which an arbiter tells candidates apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CandidatePort {
+    /// None: candidates have port 0.
+    None,
+    /// Port by which packets come into the router.
+    Input,
+    /// Port by which packets leave the router.
+    Output,
+}
+
+/// Virtual channel or class by which an arbiter tells candidates apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CandidateLane {
+    /// None: candidates have virtual channel 0.
+    None,
+    /// Virtual channel on which packets come into the router.
+    Vc,
+    /// Class of virtual channels on which packets leave the router.
+    Class,
+}
+
+/// Arbiter, by a port of its router in the partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arbiter {
+    /// Arbiter of an output.
+    Output(usize),
+    /// Arbiter of an input.
+    Input(usize),
+    /// Arbiter of the router that has a port.
+    Router(usize),
+}
