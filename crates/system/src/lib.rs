@@ -6,6 +6,7 @@ mod build_cache;
 mod cables;
 mod capacity;
 mod clock;
+mod deadlocks;
 mod floor;
 mod groups;
 mod job;

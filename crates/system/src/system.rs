@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fabric::catalogue::HeadOfLine;
 use fabric::{FabricSpec, LinkParameters, Plan, ReceiveBufferSpec};
 use mpi::communicator::OffloadLimits;
-use routing::{DependencyCycle, Routing, RoutingContractError};
+use routing::Routing;
 use topology::{ChannelClass, Leg, Topology};
 use units::{Bytes, ChannelId, KeyError, KeyResult, NodeId, PlaneId, Time};
 
@@ -19,10 +19,8 @@ use crate::last_time::{LAST_TIME, LONGEST_RUN, seconds};
 use crate::model;
 use crate::networks;
 use crate::ports;
-use crate::progress::Progress;
 use crate::reuse;
 use crate::run::checkpoints;
-use crate::run::outcome::RunError;
 use crate::shared_interfaces;
 use crate::workloads::RunContext;
 use ::experiment::{ExperimentSpec, WorkloadSpec};
@@ -426,72 +424,6 @@ impl System {
     /// Zero-load latency of a packet on a path through `routers` routers, in ticks.
     pub fn zero_load_latency(&self, routers: u32) -> u64 {
         self.network.zero_load_latency(routers)
-    }
-
-    /// Returns a cycle of channel dependencies. If there is one, the routing may deadlock.
-    ///
-    /// # Errors
-    /// If the routing breaks its contract: a bug, reported before the run.
-    pub fn dependency_cycle(&self) -> Result<Option<DependencyCycle>, KeyError> {
-        self.dependency_cycle_unless(&Progress::new()).unwrap_or(Ok(None))
-    }
-
-    /// Returns a cycle of channel dependencies ([`Self::dependency_cycle`]). None if the search is cancelled before it
-    /// ends.
-    pub fn dependency_cycle_unless(&self, progress: &Progress) -> Option<Result<Option<DependencyCycle>, KeyError>> {
-        let Network { topology, routing, .. } = &self.network;
-        if !self.network.has(Feature::Routes) {
-            return Some(Ok(None));
-        }
-        let trees = self.network.trees().map(|trees| &**trees);
-        let stops = || progress.is_cancelled();
-        match routing::dependency_cycle_unless((&**topology, &**routing), trees, &stops) {
-            Err(RoutingContractError::Stopped) => None,
-            found => Some(found.at_key("routing")),
-        }
-    }
-
-    /// Refuses a system that may deadlock. `measure.unproven` turns the check off.
-    ///
-    /// # Errors
-    /// If channels may wait for one another in a cycle, or if the search is cancelled.
-    pub fn refuse_deadlock_unless(&self, progress: &Progress) -> Result<(), RunError> {
-        if self.spec.measure.unproven {
-            return Ok(());
-        }
-        let cycle = self.dependency_cycle_unless(progress).ok_or(RunError::Cancelled)?;
-        Ok(self.refuse_cycle(cycle?)?)
-    }
-
-    /// Refuses a system that may deadlock. `measure.unproven` turns the check off.
-    ///
-    /// # Errors
-    /// If channels may wait for one another in a cycle.
-    pub fn refuse_deadlock(&self) -> Result<(), KeyError> {
-        if self.spec.measure.unproven {
-            return Ok(());
-        }
-        self.refuse_cycle(self.dependency_cycle()?)
-    }
-
-    /// Refuses a system whose channels may wait for one another in a cycle.
-    ///
-    /// # Errors
-    /// If `cycle` is a cycle; the error shows it.
-    pub fn refuse_cycle(&self, cycle: Option<DependencyCycle>) -> Result<(), KeyError> {
-        match cycle {
-            None => Ok(()),
-            Some(cycle) => Err(KeyError::new(
-                "routing",
-                format!(
-                    "`{}` on this {} can deadlock: {cycle}\ngive packets more classes of virtual channels (for \
-                     example vc_rule = \"hops\" for shortest-path) or another routing; with `measure.unproven = true` it \
-                     runs all the same, until nothing moves any more",
-                    self.network.routing.kind(),
-                    self.network.topology.kind(),
-                ),
-            )),
-        }
     }
 }
 
