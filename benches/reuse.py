@@ -34,8 +34,8 @@ STEP: dict[str, Any] = {
     "bucket_size": "40 MiB",
     "allreduce": "ring",
 }
-#: Step of a model of 175 billion parameters, whose 16 stages have 128 replicas each on 16,384 GPUs. Buckets of gradients
-#: follow one another: if they competed for the rails, they would form one long episode.
+#: Step of a model of 175 billion parameters, whose 16 stages have 128 replicas each on 16,384 GPUs. Buckets of
+#: gradients follow one another: if they competed for the rails, they would form one long episode.
 LARGE_STEP: dict[str, Any] = {
     **STEP,
     "pipeline": 16,

@@ -13,8 +13,8 @@ bound for a scheduler that wastes no time. Between nodes of a cluster, a window 
 
 Prints predicted and measured times of 2 to 4 processes, and predicted ones of more. `--large` adds a dragonfly of 2^20
 endpoints, which takes minutes. `--replay N` records N processes by `cutthrough record`, and replays them on a fat tree
-of 400 Gb/s. Wall-clock times are wrong on a machine with other work: `--prefix "chrt -f 1"` gives real-time priority. Processes of
-real-time priority that take turns may block the machine: use it with no more processes than cores.
+of 400 Gb/s. Wall-clock times are wrong on a machine with other work: `--prefix "chrt -f 1"` gives real-time priority.
+Use it with no more processes than cores, since processes that take turns may block the machine.
 """
 
 from __future__ import annotations

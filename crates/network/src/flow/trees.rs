@@ -42,7 +42,7 @@ struct TreeWalk<'a, 's> {
     of: &'a TreePacket,
     /// Node that sends a multicast.
     from: NodeId,
-    /// Channels on the way, and the number of those that a branch crosses already.
+    /// Channels on the way, and the number of channels that a branch crosses already.
     path: Vec<u32>,
     begin: usize,
     set: &'s mut PathSet,
