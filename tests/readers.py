@@ -103,7 +103,9 @@ simulation = { reuse = true }
 def reusing(source: Path | None, target: Path | None) -> Any:
     """The reuse of a run that reads and writes records."""
     experiment = _core.Experiment.load(REUSING, "reuse.toml", ".", [])
-    return json.loads(experiment.run(0, 1, _core.Progress(), None, (source, target))[0])["reuse"]
+    return json.loads(experiment.run(0, 1, _core.Progress(), None, {"inputs": (), "reuse": (source, target)})[0])[
+        "reuse"
+    ]
 
 
 def records() -> bytes:

@@ -8,9 +8,9 @@ points.
 from __future__ import annotations
 
 import json
-import re
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess

@@ -267,7 +267,7 @@ def test_traffic_at_a_rate_runs_beside_ranks() -> None:
 
 
 EXCHANGE = {"kind": "exchange", "dims": [4, 4], "volume": "256 KiB"}
-HALO = {"kind": "program", "program": {"kind": "halo-2d", "message_size": "64 KiB", "iterations": 20}}
+HALO: dict[str, Any] = {"kind": "program", "program": {"kind": "halo-2d", "message_size": "64 KiB", "iterations": 20}}
 OPEN = {"kind": "traffic", "load": 0.2, "message_size": "8 KiB", "pattern": {"kind": "shift", "offset": 5}}
 MEASURE = {"warm_up": "1 ms", "min_time": "10 ms", "max_time": "11 ms"}
 
@@ -310,7 +310,7 @@ def test_an_error_of_flows_is_seen() -> None:
     """
     halo = {"kind": "program", "program": {"kind": "halo-3d", "message_size": "64 KiB", "dims": [4, 4, 4]}}
     hyperx = {"kind": "hyperx", "dims": [4, 4], "nodes_per_router": 4}
-    sections = {"workload": halo, "router": {"kind": "input-queued"}, "topology": hyperx}
+    sections: dict[str, Any] = {"workload": halo, "router": {"kind": "input-queued"}, "topology": hyperx}
     sections["routing"] = {"kind": "dimension-order"}
     found = validated(1.0, **sections)["validation"]
     packet = ct.run({**BASE, **sections})[0]

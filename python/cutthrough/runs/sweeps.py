@@ -80,17 +80,19 @@ class Job:
         index: The number of the point.
         keys: The sweep keys and the seed.
         checkpoints: The folder of its checkpoints, and a text that is equal for equal points only.
+        reuse: Files of records of episodes: one to read, and one to write.
     """
 
     experiment: _core.Experiment
     index: int
     keys: dict[str, Any]
     checkpoints: tuple[str, str] | None = None
+    reuse: tuple[Path | None, Path | None] = (None, None)
 
-    def run(self, effort: Effort, progress: _core.Progress) -> Outcome:
+    def run(self, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread."""
-        files: _core.RunFiles = {"inputs": (), "checkpoints": self.checkpoints, "reuse": effort.reuse}
-        return self._outcome(*self.experiment.run(self.index, effort.threads, progress, None, files))
+        files: _core.RunFiles = {"inputs": (), "checkpoints": self.checkpoints, "reuse": self.reuse}
+        return self._outcome(*self.experiment.run(self.index, threads, progress, None, files))
 
     def run_together(self, processes: _core.Processes, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread and in the processes that follow this one."""
@@ -143,7 +145,7 @@ def run(
     wanted = jobs if chosen is None else [jobs[index] for index in chosen]
     recalled = {} if folder is None else {job.index: folder.recall(job.index) for job in wanted}
     found = {index: outcome for index, outcome in recalled.items() if outcome is not None}
-    missing = [job for job in wanted if job.index not in found]
+    missing = [replace(job, reuse=effort.reuse) for job in wanted if job.index not in found]
     if folder is not None:
         missing = [replace(job, checkpoints=folder.checkpoints(job.index)) for job in missing]
     complete = len(wanted) == len(jobs)
@@ -350,7 +352,7 @@ def _submit(
             raise Cancelled
         try:
             if effort.processes is None:
-                outcome = job.run(effort, progress)
+                outcome = job.run(effort.threads, progress)
             else:
                 outcome = job.run_together(effort.processes, effort.threads, progress)
             if keep is not None:
