@@ -222,6 +222,8 @@ def _records(source: Path | None, target: Path | None, dask: str, points: int) -
     """Returns the files of records of reuse, or refuses them."""
     if dask and (source or target):
         raise refuse("--reuse-from" if source else "--reuse-to", "workers of Dask keep no records: leave one out")
+    if source and not source.is_file():
+        raise refuse("--reuse-from", f"there is no file {source}")
     if target and points > 1:
         raise refuse("--reuse-to", f"{points} points cannot write one file: choose one by `--points` or `--set`")
     return source, target
