@@ -94,9 +94,10 @@ def machine(path: Path) -> Any:
 
 
 REUSING = """
-topology = { kind = "single-switch", ports = 4 }
-workload = { kind = "program", program = { kind = "collective", operation = "alltoall", size = "4 KiB" } }
+topology = "single-switch:4"
+link = { bandwidth = "100 Gb/s", delay = "20 ns" }
 simulation = { reuse = true }
+workload = { kind = "program", packet_size = "1 KiB", program = { kind = "halo-2d", message_size = "4 KiB" } }
 """
 
 

@@ -370,7 +370,7 @@ class ReuseResult(dict[str, Any]):
 class ValidationResult(dict[str, Any]):
     """Comparison of messages of a sample in the flow model and in the packet model.
 
-    The error of a message is the absolute relative difference of its latencies, |t_flow / t_packet - 1|.
+    The error of a message is the absolute relative difference of its latencies, `|t_flow / t_packet - 1|`.
     """
 
     sample = required(str)("What was simulated packet by packet.")

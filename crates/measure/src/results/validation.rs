@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Comparison of messages of a sample in the flow model and in the packet model. The error of a message is the absolute
-/// relative difference of its latencies, |t_flow / t_packet - 1|.
+/// relative difference of its latencies, `|t_flow / t_packet - 1|`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ValidationResult {
     /// What was simulated packet by packet.
