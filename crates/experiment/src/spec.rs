@@ -322,9 +322,10 @@ pub struct SimulationSpec {
     /// Network model. Default: `"delay"` for `topology.kind = "flat"`, otherwise `"packet"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// Whether packets are simulated once and replayed where the same happens again, with the same results. Pays off if
-    /// messages repeat, as in collective operations and training steps. Requires the packet model, a workload that
-    /// finishes, a routing with one path between two nodes, and routers that do not draw.
+    /// Whether a group of messages is simulated once, and its outcome replayed when an equal group recurs. Results do
+    /// not change. Pays off if messages repeat, as in collective operations and training steps. Requires the packet
+    /// model, a workload that finishes, a routing with one path between two nodes, and routers without random
+    /// arbitration.
     #[schemars(extend("x-rules" = ["excludes measure.series: it needs every packet", "excludes measure.timeline: it needs every packet", "excludes nic.message_order", "excludes node.receive_buffer"]))]
     #[serde(skip_serializing_if = "is_false")]
     pub reuse: bool,
@@ -409,12 +410,12 @@ pub struct MeasureSpec {
     /// channels are summarized by class, and more than 65,536 ranks by the distribution of their times.
     #[serde(skip_serializing_if = "is_false")]
     pub full: bool,
-    /// Wall-clock time between two checkpoints of a run, from which the run goes on after it has been ended. Requires a
-    /// folder of results. Default: no checkpoints.
-    #[schemars(extend("x-rules" = [
+    /// Wall-clock time between two checkpoints of a run. An interrupted run goes on from its last checkpoint. Requires
+    /// the packet model and a folder of results. Default: no checkpoints.
+    #[schemars(extend("minimum" = 1, "x-rules" = [
         "excludes measure.search: a search is made of several runs",
         "excludes measure.compare_alone = true: jobs alone are further runs",
-        "excludes simulation.reuse = true: records of episodes are not kept"
+        "excludes simulation.reuse = true: a checkpoint holds no records of episodes"
     ]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Duration>,

@@ -505,11 +505,11 @@ class Simulation(Section):
 
     model: Literal["packet", "delay", "flow"] | None = key("""Network model. Default: `"delay"` for `topology.kind =
         "flat"`, otherwise `"packet"`.""")
-    reuse: bool | None = key("""Whether packets are simulated once and replayed where the same happens again, with the
-        same results. Pays off if messages repeat, as in collective operations and training steps. Requires the packet
-        model, a workload that finishes, a routing with one path between two nodes, and routers that do not draw.
-        Excludes `measure.series`: it needs every packet. Excludes `measure.timeline`: it needs every packet. Excludes
-        `nic.message_order`. Excludes `node.receive_buffer`.""")
+    reuse: bool | None = key("""Whether a group of messages is simulated once, and its outcome replayed when an equal
+        group recurs. Results do not change. Pays off if messages repeat, as in collective operations and training
+        steps. Requires the packet model, a workload that finishes, a routing with one path between two nodes, and
+        routers without random arbitration. Excludes `measure.series`: it needs every packet. Excludes
+        `measure.timeline`: it needs every packet. Excludes `nic.message_order`. Excludes `node.receive_buffer`.""")
     validate: float | None = key("""Share of the packets that are also simulated one by one, to measure the error of the
         flow model. The sample is a stretch of time from the start of the run, or phases of volumes. Requires the flow
         model. Default: no validation (greater than 0 and at most 1).""")
@@ -547,10 +547,11 @@ class Measure(Section):
     full: bool | None = key("""Whether results have a value for each channel and each rank, whatever their numbers.
         Default: more than 1,048,576 channels are summarized by class, and more than 65,536 ranks by the distribution of
         their times.""")
-    checkpoint: Duration | None = key("""Wall-clock time between two checkpoints of a run, from which the run goes on
-        after it has been ended. Requires a folder of results. Default: no checkpoints. Excludes `measure.search`: a
-        search is made of several runs. Excludes `measure.compare_alone = true`: jobs alone are further runs. Excludes
-        `simulation.reuse = true`: records of episodes are not kept.""")
+    checkpoint: Duration | None = key("""Wall-clock time between two checkpoints of a run. An interrupted run goes on
+        from its last checkpoint. Requires the packet model and a folder of results. Default: no checkpoints. Excludes
+        `measure.search`: a search is made of several runs. Excludes `measure.compare_alone = true`: jobs alone are
+        further runs. Excludes `simulation.reuse = true`: a checkpoint holds no records of episodes (greater than
+        0).""")
     unproven: bool | None = key("""Whether a run starts without the proof that its packets cannot deadlock. If they
         deadlock, the run ends with an error that names the packets and the buffers that wait for one another.""")
 

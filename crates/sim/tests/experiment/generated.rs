@@ -223,7 +223,7 @@ fn every_quantity_without_a_unit_or_with_an_unknown_one_is_refused() {
     let mut quantities = 0;
     for case in cases() {
         for key in case.section.keys.iter().filter(|key| {
-            ["time", "size", "bandwidth", "depth", "length", "power"]
+            ["time", "duration", "size", "bandwidth", "depth", "length", "power"]
                 .iter()
                 .any(|dimension| key.value.contains(dimension))
         }) {
@@ -275,6 +275,7 @@ fn outside(key: &KeyDoc, range: &str) -> Vec<Value> {
             below.into_iter().chain((!range.starts_with("greater")).then(|| "1001 s".into())).collect()
         }
         "size" | "depth" => vec!["0 B".into()],
+        "duration" => vec!["0 s".into()],
         "length" => vec!["1001 m".into()],
         "bandwidth" => vec!["0 b/s".into()],
         other => panic!("say what is outside the range of {other} for {}", key.key),

@@ -167,7 +167,8 @@ fn quantities(what: &str, is_extreme: bool) -> &'static [&'static str] {
     match (what, is_extreme) {
         ("a time", false) => &["1 ns", "20 ns", "70 ns", "300 ns", "1 us"],
         ("a time", true) => &["0 ns", "1 ps", "1 s", "92 days", "3 s", "0.001 ns", "1000 s"],
-        ("a duration", _) => &["0 s", "10 min", "2 h"],
+        ("a duration", false) => &["10 min", "2 h"],
+        ("a duration", true) => &["0 s", "1 ms", "1000 h"],
         ("a size", false) => &["1 B", "64 B", "256 B", "600 B", "1 KiB", "4 KiB"],
         ("a size", true) => &["0 B", "1 B", "1 GiB", "1 TiB", "16 MiB", "65537 B"],
         ("a bandwidth", false) => &["10 Gb/s", "100 Gb/s", "7 Gb/s", "25 GB/s"],

@@ -325,7 +325,7 @@ fn what_checkpoints_cannot_hold_is_refused_by_name() {
         (
             format!("{volumes}\nsimulation = {{ reuse = true }}\nmeasure = {{ checkpoint = \"1 min\" }}"),
             "measure.checkpoint",
-            "records of episodes are not kept",
+            "a checkpoint holds no records of episodes",
         ),
         (format!("{traffic}\nmeasure = {{ checkpoint = \"20 ns\" }}"), "measure.checkpoint", "unknown unit"),
     ] {
