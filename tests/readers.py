@@ -104,7 +104,7 @@ workload = { kind = "program", packet_size = "1 KiB", program = { kind = "halo-2
 def reusing(source: Path | None, target: Path | None) -> Any:
     """The reuse of a run that reads and writes records."""
     experiment = _core.Experiment.load(REUSING, "reuse.toml", ".", [])
-    return json.loads(experiment.run(0, 1, _core.Progress(), None, {"inputs": (), "reuse": (source, target)})[0])[
+    return json.loads(experiment.run(0, 1, _core.Progress(), None, {"inputs": (), "reuse": (source, target, "1")})[0])[
         "reuse"
     ]
 

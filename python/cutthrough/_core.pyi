@@ -91,12 +91,12 @@ class RunFiles(TypedDict):
     Attributes:
         inputs: Paths and hashes of the files that the point reads, which have to be equal in all processes.
         checkpoints: Folder of checkpoints, and a text that is equal for runs with equal results only.
-        reuse: Files of records of episodes: one to read, and one to write.
+        reuse: Files of records of episodes, one to read, and one to write, and the version and the build.
     """
 
     inputs: Sequence[tuple[str, str]]
     checkpoints: NotRequired[tuple[str, str] | None]
-    reuse: NotRequired[tuple[Path | None, Path | None]]
+    reuse: NotRequired[tuple[Path | None, Path | None, str]]
 
 @final
 class Experiment:

@@ -7,7 +7,7 @@ use topology::ChannelSource;
 use units::Time;
 
 use crate::model::DivisionRule;
-use crate::reuse::ReuseCounts;
+use crate::reuse::{ReuseCounts, ReuseRecords};
 use crate::samples::Sample;
 use crate::traffic::NodeTraffic;
 
@@ -79,8 +79,10 @@ pub trait Machine {
     fn reuse(&self) -> Option<ReuseCounts> {
         None
     }
-    /// Appends the records of episodes to a file. Nothing if the machine replays nothing.
-    fn put_records(&self, _to: &mut Vec<u8>) {}
+    /// Takes the records of episodes out of a machine that has ended. `None`: the machine replays nothing.
+    fn take_records(&mut self) -> Option<ReuseRecords> {
+        None
+    }
     /// Returns the reason why the run has to be repeated without reuse. `ended`: whether the run has ended.
     fn gave_up(&self, _ended: bool) -> Option<String> {
         None

@@ -40,9 +40,9 @@ struct RunFiles {
     /// Folder of checkpoints, and a text that is equal for runs with equal results only.
     #[pyo3(default)]
     checkpoints: Option<(PathBuf, String)>,
-    /// Files of records of episodes: one to read, and one to write.
+    /// Files of records of episodes, one to read, and one to write, and the version and the build of the simulator.
     #[pyo3(default)]
-    reuse: (Option<PathBuf>, Option<PathBuf>),
+    reuse: (Option<PathBuf>, Option<PathBuf>, String),
 }
 
 impl Experiment {
@@ -282,14 +282,14 @@ impl Experiment {
         processes: Option<&Processes>,
         files: RunFiles,
     ) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let RunFiles { inputs, checkpoints, reuse: (from, to) } = files;
+        let RunFiles { inputs, checkpoints, reuse: (from, to, simulator) } = files;
         let place = |(folder, identity)| CheckpointPlace { folder, identity, most: None };
         let mut options = RunOptions {
             threads: threads.max(1),
             progress: progress.inner.clone(),
             inputs,
             checkpoints: checkpoints.map(place),
-            reuse: ReuseFiles { from, to },
+            reuse: ReuseFiles { from, to, simulator },
             ..RunOptions::default()
         };
         if let Some(processes) = processes {

@@ -2,7 +2,7 @@
 
 use ::experiment::{ExperimentSpec, JoinedNetworkSpec, Model, WorkloadSpec};
 use ::mpi::collectives::CollectiveBackend;
-use ::network::{Feature, Machine, Network, NetworkModel, ReuseCounts, ReuseRecords};
+use ::network::{Feature, Network, NetworkModel, ReuseCounts, ReuseRecords};
 use ::routing::Routing;
 use ::traffic::pacers::PacerSpec;
 use apps::motifs::ProgramSpec;
@@ -246,7 +246,7 @@ fn digest(system: &System) -> String {
 /// differs.
 pub(crate) fn read(system: &System, files: &ReuseFiles) -> Result<Option<ReuseRecords>, KeyError> {
     let option = if files.from.is_some() { "--reuse-from" } else { "--reuse-to" };
-    if !system.spec.simulation.reuse && *files != ReuseFiles::default() {
+    if !system.spec.simulation.reuse && (files.from.is_some() || files.to.is_some()) {
         return Err(KeyError::new("simulation.reuse", format!("`{option}` requires `simulation.reuse = true`")));
     }
     let Some(path) = &files.from else { return Ok(None) };
@@ -259,10 +259,9 @@ pub(crate) fn read(system: &System, files: &ReuseFiles) -> Result<Option<ReuseRe
         return Err(damaged());
     }
     let version = String::take(&mut rest).ok_or_else(damaged)?;
-    if version != VERSION {
-        return Err(wrong(&format!(
-            "is of version {version}, and this is {VERSION}: write it again with `--reuse-to`"
-        )));
+    if version != files.simulator {
+        let own = &files.simulator;
+        return Err(wrong(&format!("is of Cutthrough {version}, and this is {own}: write it again with `--reuse-to`")));
     }
     let kept: Vec<(String, String)> = Vec::take(&mut rest).ok_or_else(damaged)?;
     if let Some((own, other)) = conditions(system).iter().zip(&kept).find(|(own, other)| own != other) {
@@ -277,24 +276,20 @@ pub(crate) fn read(system: &System, files: &ReuseFiles) -> Result<Option<ReuseRe
 /// Writes the records of a run for later ones.
 ///
 /// # Errors
-/// If the file cannot be written.
-pub(crate) fn write(system: &System, files: &ReuseFiles, machine: &dyn Machine) -> Result<(), KeyError> {
+/// If the file cannot be written. The text is a note on the result.
+pub(crate) fn write(system: &System, files: &ReuseFiles, records: &ReuseRecords) -> Result<(), String> {
     let Some(path) = &files.to else { return Ok(()) };
     let mut bytes = MAGIC.to_vec();
-    VERSION.to_owned().put(&mut bytes);
+    files.simulator.put(&mut bytes);
     conditions(system).put(&mut bytes);
-    machine.put_records(&mut bytes);
+    records.put(&mut bytes);
     checksum(&bytes[MAGIC.len()..]).put(&mut bytes);
     // A run that is ended meanwhile leaves the former file as it was.
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let written = std::fs::write(&part, &bytes).and_then(|()| std::fs::rename(&part, path));
-    let wrong = |error: std::io::Error| format!("`--reuse-to {}` cannot be written: {error}", path.display());
-    written.map_err(|error| KeyError::new("simulation.reuse", wrong(error)))
+    written.map_err(|error| format!("Records of reuse are not kept: {} cannot be written: {error}.", path.display()))
 }
-
-/// Version of the simulator, whose records others may not read.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Returns the 64-bit FNV-1a hash of bytes, by which damage is found.
 fn checksum(bytes: &[u8]) -> u64 {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import signal
+import tomllib
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,7 +22,7 @@ from cutthrough.experiment.documents import STANDARD_INPUT
 from cutthrough.runs.folder import Folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from concurrent.futures import Executor
     from contextlib import AbstractContextManager
     from types import FrameType
@@ -76,21 +77,25 @@ def folder_of(file: Path, options: Sequence[str]) -> Path:
 
 
 @contextmanager
-def hold(directory: Path | None, experiment: _core.Experiment, fresh: bool) -> Iterator[Folder | None]:
+def hold(
+    directory: Path | None, experiment: _core.Experiment, fresh: bool, again: Collection[int] = ()
+) -> Iterator[Folder | None]:
     """Holds a folder of results for a run, and reports which points have finished in it before.
 
-    Keeps nothing if `directory` is None.
+    Keeps nothing if `directory` is None. `again` are points that run again, whether they have finished or not.
     """
     if directory is None:
         yield None
         return
-    with Folder.claim(directory, experiment, fresh=fresh) as folder:
-        yield from _reported(folder)
+    with Folder.claim(directory, experiment, fresh=fresh, again=again) as folder:
+        # Each point of an experiment has the key, or none has.
+        saves = "checkpoint" in tomllib.loads(experiment.resolved_point(0)).get("measure", {})
+        yield from _reported(folder, saves)
 
 
-def _reported(folder: Folder) -> Iterator[Folder]:
+def _reported(folder: Folder, saves: bool) -> Iterator[Folder]:
     """Yields the folder. Prints messages before the run and, if it fails, after it."""
-    _announce(folder)
+    _announce(folder, saves)
     try:
         yield folder
     except (ExperimentError, RunError, OSError):
@@ -100,7 +105,7 @@ def _reported(folder: Folder) -> Iterator[Folder]:
         raise
 
 
-def _announce(folder: Folder) -> None:
+def _announce(folder: Folder, saves: bool) -> None:
     total, before = len(folder.manifest.points), folder.finished()
     changes = folder.changes()
     if changes and before < total:
@@ -108,7 +113,9 @@ def _announce(folder: Folder) -> None:
     if before:
         complain(f"already finished: {before} of {_points(total)}, not run again (--fresh runs all)")
     if unfinished := folder.unfinished():
-        complain(f"{_points(unfinished)} with a checkpoint: the run goes on from there (--fresh begins again)")
+        goes_on = "goes on from there (--fresh begins again)"
+        begins = "begins again: set `measure.checkpoint` to go on from there"
+        complain(f"{_points(unfinished)} with a checkpoint: the run {goes_on if saves else begins}")
 
 
 def _points(count: int) -> str:

@@ -28,6 +28,7 @@ from cutthrough.cli.common import (
     ThreadsOption,
     complain,
     emit,
+    file_target,
     folder_target,
     out,
     parse_sets,
@@ -60,6 +61,8 @@ MOST_TABLES = 12
 MOST_MEASURED = 8
 #: Greatest number of points whose phases are printed.
 MOST_POINTS_OF_PHASES = 3
+#: How a file of records of reuse begins.
+RECORDS = b"cutthrough records of reuse\n"
 
 MpiOption = Annotated[
     bool,
@@ -73,7 +76,7 @@ NoMpiOption = Annotated[
     bool, typer.Option("--no-mpi", help="Run in one process, whatever an MPI launcher has started.")
 ]
 ValidateOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--validate",
         metavar="SHARE",
@@ -99,7 +102,7 @@ ReuseToOption = Annotated[
     typer.Option(
         "--reuse-to",
         metavar="FILE",
-        help="Keep the records of a point with `simulation.reuse`, for `--reuse-from`. Runs the point in any case.",
+        help="Keep the records of a point with `simulation.reuse`, for `--reuse-from`. Runs it even if it is finished.",
         show_default=False,
     ),
 ]
@@ -123,7 +126,7 @@ def run(
     threads: ThreadsOption = None,
     saturation: SaturationOption = False,
     unproven: UnprovenOption = False,
-    validate: ValidateOption = "",
+    validate: ValidateOption = None,
     plots: PlotsOption = Plots.MAIN,
     formats: FormatOption = [Format.PNG],  # noqa: B006  (typer copies it)
     json_output: JsonOption = False,
@@ -151,7 +154,8 @@ def run(
     `points.parquet`, `points.csv`, `results.json`, `channels-NNN.parquet` (the load of every channel at a point) and
     plots, with the resolved experiment beside them. With `--json` they are written only if `--out` is given.
     """
-    sets, options = parse_sets(set_), list(set_)
+    # The interval of checkpoints does not change points.
+    sets, options = parse_sets(set_), [own for own in set_ if own.partition("=")[0].strip() != "measure.checkpoint"]
     overrides = [*sets, *_chosen(options, saturation=saturation, unproven=unproven, validate=validate)]
     with together(_wanted(mpi, no_mpi), threads or 1) as processes:
         if out_directory is not None:
@@ -161,10 +165,12 @@ def run(
         experiment = experiments.read_file(file, overrides)
         chosen = None if points is None else points_of(points, len(json.loads(experiment.points())), "--points")
         options += [] if points is None else [f"points={points.replace('/', '-of-')}"]
-        reuse = _records(reuse_from, reuse_to, dask, len(chosen or json.loads(experiment.points())))
+        numbers = range(len(json.loads(experiment.points()))) if chosen is None else chosen
+        others = "--dask" if dask else "several processes" if processes is not None else None
+        reuse = _records(reuse_from, reuse_to, others, len(numbers))
+        again = numbers if reuse_to else ()
         directory = out_directory or (None if json_output else folder_of(file, options))
-        fresh |= reuse_to is not None
-        with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh) as folder:
+        with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh, again) as folder:
             effort = sweeps.Effort(jobs, threads or 0, executor, processes, reuse)
             results, ended = _simulated(experiment, effort, folder, chosen)
             results = replace(results, title=titled(results.title, sets))
@@ -188,7 +194,7 @@ def _begin(processes: _core.Processes, excluded: str | None) -> None:
     complain(named(processes))
 
 
-def _chosen(options: list[str], *, saturation: bool, unproven: bool, validate: str) -> list[tuple[str, str]]:
+def _chosen(options: list[str], *, saturation: bool, unproven: bool, validate: str | None) -> list[tuple[str, str]]:
     """Returns the keys that options stand for, and adds the options to `options`, which name the folder."""
     chosen = []
     if saturation:
@@ -197,7 +203,7 @@ def _chosen(options: list[str], *, saturation: bool, unproven: bool, validate: s
     if unproven:
         chosen.append(("measure.unproven", "true"))
         options.append("unproven")
-    if validate:
+    if validate is not None:
         chosen.append(("simulation.validate", str(_share(validate))))
         options.append(f"validate={validate.replace('%', '-percent')}")
     return chosen
@@ -218,15 +224,30 @@ def _share(text: str) -> float:
     return share
 
 
-def _records(source: Path | None, target: Path | None, dask: str, points: int) -> tuple[Path | None, Path | None]:
-    """Returns the files of records of reuse, or refuses them."""
-    if dask and (source or target):
-        raise refuse("--reuse-from" if source else "--reuse-to", "workers of Dask keep no records: leave one out")
+def _records(
+    source: Path | None, target: Path | None, others: str | None, points: int
+) -> tuple[Path | None, Path | None]:
+    """Returns the files of records of reuse, or refuses them. `others` is what runs points elsewhere."""
+    if others and (source or target):
+        raise refuse("--reuse-from" if source else "--reuse-to", f"it excludes {others}: leave one of them out")
     if source and not source.is_file():
-        raise refuse("--reuse-from", f"there is no file {source}")
+        there = f"{source} is no regular file" if source.exists() else f"there is no file {source}"
+        raise refuse("--reuse-from", there)
     if target and points > 1:
         raise refuse("--reuse-to", f"{points} points cannot write one file: choose one by `--points` or `--set`")
-    return source, target
+    if target and target.exists() and not target.is_dir():
+        _refuse_other_file(target)
+    return source, target and file_target(target, "--reuse-to").resolve()
+
+
+def _refuse_other_file(target: Path) -> None:
+    """Refuses to replace a file that holds no records of reuse, such as an experiment or a device."""
+    begin = b""
+    if target.is_file():
+        with target.open("rb") as file:
+            begin = file.read(len(RECORDS))
+    if begin != RECORDS:
+        raise refuse("--reuse-to", f"{target} exists and holds no records of reuse: name another file")
 
 
 def _note_unkept(results: Results, target: Path | None) -> None:

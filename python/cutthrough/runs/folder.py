@@ -16,6 +16,7 @@ import shutil
 import socket
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,8 +31,7 @@ from cutthrough.channels import Outcome
 from cutthrough.runs.bundles import bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 __all__ = ["Folder", "InUse", "Manifest", "recall"]
 
@@ -107,6 +107,7 @@ class Folder:
         manifest: The points of the experiment.
         files: The files that the experiment reads, by the paths of their copies in the folder.
         former: The points of the last run in the folder, if there was one.
+        again: The numbers of the points that run again, whether they have finished or not.
         kept: The numbers of the points that this run has kept.
     """
 
@@ -114,17 +115,21 @@ class Folder:
     manifest: Manifest
     files: Mapping[str, Path]
     former: Manifest | None
+    again: Collection[int] = ()
     kept: set[int] = field(default_factory=set)
 
     @classmethod
     @contextmanager
-    def claim(cls, directory: Path, experiment: _core.Experiment, *, fresh: bool = False) -> Iterator[Self]:
+    def claim(
+        cls, directory: Path, experiment: _core.Experiment, *, fresh: bool = False, again: Collection[int] = ()
+    ) -> Iterator[Self]:
         """Holds a folder until the end of the block. Creates it if it does not exist.
 
         Args:
             directory: The folder.
             experiment: The experiment that runs in it.
             fresh: Whether to discard the points that have finished in it.
+            again: The numbers of the points that run again, whether they have finished or not.
 
         Raises:
             InUse: Another run holds the folder.
@@ -148,7 +153,7 @@ class Folder:
                 for path in points.glob("*.checkpoint"):
                     shutil.rmtree(path)
             held = bundle(experiment)
-            yield cls(directory, Manifest.of(experiment, held.text), held.files, Manifest.read(directory))
+            yield cls(directory, Manifest.of(experiment, held.text), held.files, Manifest.read(directory), again)
 
     def begin(self) -> None:
         """Writes the manifest and the files that the experiment reads, before its first point runs."""
@@ -169,23 +174,30 @@ class Folder:
         self.kept.add(outcome.index)
 
     def checkpoints(self, index: int) -> tuple[str, str]:
-        """Returns the folder of a point's checkpoints, and a text that is equal for equal points only."""
+        """Returns the folder of a point's checkpoints, and a text that is equal for equal points only.
+
+        Points that differ in nothing but the interval of checkpoints run side by side, in different folders.
+        """
         name, _ = self.manifest.points[index]
-        return str((self.directory / POINTS / f"{name}.checkpoint").absolute()), name
+        twins = [twin for twin, (other, _) in enumerate(self.manifest.points) if other == name]
+        own = name if twins == [index] else f"{name}-{index}"
+        return str((self.directory / POINTS / f"{own}.checkpoint").absolute()), name
 
     def unfinished(self) -> int:
         """Returns how many points of the experiment have a checkpoint and have not finished."""
         points = self.directory / POINTS
-        return sum((points / f"{name}.checkpoint" / "manifest").exists() for name, _ in self.manifest.points)
+        names = [name for name, _ in self.manifest.points]
+        saved = (Path(self.checkpoints(index)[0], "manifest").exists() for index in range(len(names)))
+        return sum(not (points / f"{name}.json").exists() for name, found in zip(names, saved, strict=True) if found)
 
     def recall(self, index: int) -> Outcome | None:
-        """Returns a point of the experiment that has finished before. None if it has not."""
-        return recall(self.directory, self.manifest, index)
+        """Returns a point of the experiment that has finished before. None if it has not, or runs again."""
+        return None if index in self.again else recall(self.directory, self.manifest, index)
 
     def finished(self) -> int:
-        """Returns how many points of the experiment have finished before."""
-        points = self.directory / POINTS
-        return sum((points / f"{name}.json").exists() for name, _ in self.manifest.points)
+        """Returns how many points of the experiment have finished before, and do not run again."""
+        names = [name for index, (name, _) in enumerate(self.manifest.points) if index not in self.again]
+        return sum((self.directory / POINTS / f"{name}.json").exists() for name in names)
 
     def changes(self) -> str | None:
         """Returns why points that have finished in this folder do not count. None if they do."""

@@ -14,6 +14,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol
 
 import cutthrough._core as _core
+import cutthrough.keep.identity as identity
 import cutthrough.processes.together as together
 import cutthrough.runs.remote as remote
 from cutthrough.arguments.faults import refuse_called_back
@@ -91,7 +92,8 @@ class Job:
 
     def run(self, threads: int, progress: _core.Progress) -> Outcome:
         """Runs the point in this thread."""
-        files: _core.RunFiles = {"inputs": (), "checkpoints": self.checkpoints, "reuse": self.reuse}
+        files: _core.RunFiles = {"inputs": (), "checkpoints": self.checkpoints}
+        files["reuse"] = (*self.reuse, identity.simulator())
         return self._outcome(*self.experiment.run(self.index, threads, progress, None, files))
 
     def run_together(self, processes: _core.Processes, threads: int, progress: _core.Progress) -> Outcome:

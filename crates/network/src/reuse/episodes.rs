@@ -2,10 +2,10 @@
 //!
 //! A message begins as an episode alone. Its record tells for each channel the span of time from the earliest request
 //! of the channel until nothing of the message is left in it: the channel is idle, its credits are home, and the buffer
-//! and the input of the crossbar behind it are free. Episodes whose spans do not meet in any channel do not affect one
-//! another, since all state of the network that an episode finds or leaves lies in its channels: each finds its
-//! channels idle. Only the pointer of an output's arbiter outlasts a span. Its value counts if several inputs of the
-//! episode request the output, and is then part of the key.
+//! and the input of the crossbar behind it are free. Routers whose messages share a memory, and buses of interfaces,
+//! have spans like channels. Episodes whose spans do not meet do not affect one another: all state that an episode
+//! finds or leaves lies in what it holds, which each finds idle. Only pointers of arbiters outlast a span. A pointer
+//! counts if several candidates of the episode meet at the arbiter, and is then part of the key.
 //!
 //! Episodes whose spans meet are merged: their messages are described and looked up together, from the first release
 //! on. The spans of the merged episode may meet further ones. Nothing that a message does has an effect before its

@@ -20,6 +20,11 @@ impl ReuseRecords {
         let all: Vec<(Vec<u64>, Record)> = Vec::take(&mut bytes)?;
         (bytes.is_empty() && all.iter().all(|(key, record)| is_sound(record, key))).then_some(Self { all })
     }
+
+    /// Appends the records to a file, in the order of their keys.
+    pub fn put(&self, to: &mut Vec<u8>) {
+        self.all.put(to);
+    }
 }
 
 impl Records {
@@ -30,14 +35,15 @@ impl Records {
         }
     }
 
-    /// Appends all records to a file, in the order of their keys.
-    pub fn put(&self, to: &mut Vec<u8>) {
-        (self.numbers.len() as u64).put(to);
-        for (key, &number) in &self.numbers {
-            (key.len() as u64).put(to);
-            key.iter().for_each(|value| value.put(to));
-            self.all[number as usize].put(to);
-        }
+    /// Takes all records, in the order of their keys, for a later run.
+    pub fn take(&mut self) -> ReuseRecords {
+        let taken = |(key, number): (Box<[u64]>, u32)| {
+            let mut record = std::mem::take(&mut self.all[number as usize]);
+            // The weights belong to the run.
+            record.members.iter_mut().for_each(|own| own.weight = 0);
+            (key.into_vec(), record)
+        };
+        ReuseRecords { all: std::mem::take(&mut self.numbers).into_iter().map(taken).collect() }
     }
 }
 

@@ -23,14 +23,15 @@ impl Episodes {
     }
 
     fn trim_paths(&mut self) {
-        let Self { paths, episodes, messages, now, .. } = self;
+        let Self { paths, episodes, messages, .. } = self;
         let mut new = vec![NONE; paths.paths.len()];
-        let under_way = || episodes.items.iter().filter(|own| own.is_under_way(*now)).flat_map(|own| &own.messages);
-        for &message in under_way() {
+        // A message may still join an episode that is over, behind one that is under way.
+        let held = || episodes.items.iter().flat_map(|own| &own.messages);
+        for &message in held() {
             new[messages.items[message as usize].path as usize] = 0;
         }
         paths.keep(&mut new);
-        for &message in under_way() {
+        for &message in held() {
             let path = &mut messages.items[message as usize].path;
             *path = new[*path as usize];
         }

@@ -7,9 +7,9 @@ use fabric::{Actions, ArrivedMessage, Batch, ChannelUse, MessageKey};
 use topology::ChannelSource;
 use units::ChannelId;
 
-use super::ReuseCounts;
 use super::paths::NONE;
 use super::run::ReuseRun;
+use super::{ReuseCounts, ReuseRecords};
 use crate::handover::MessageRun;
 use crate::machine::{Machine, PacketMachine};
 use crate::traffic::NodeTraffic;
@@ -90,8 +90,8 @@ impl Machine for ReuseMachine {
         Some(self.run.episodes.counts)
     }
 
-    fn put_records(&self, to: &mut Vec<u8>) {
-        self.run.episodes.records.put(to);
+    fn take_records(&mut self) -> Option<ReuseRecords> {
+        Some(self.run.episodes.records.take())
     }
 
     fn gave_up(&self, ended: bool) -> Option<String> {

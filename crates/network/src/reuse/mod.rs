@@ -35,7 +35,7 @@ pub use naming::KeyField;
 use run::ReuseRun;
 
 /// Networks of routers that carry packets, with replayed episodes. Requires one job of ranks or volumes, a
-/// deterministic routing, and routers whose only state while they are idle is a round-robin pointer for each output.
+/// deterministic routing, and routers whose only state while they are idle is what [`fabric::routers::Sharing`] names.
 #[derive(Clone, Copy, Debug)]
 pub struct ReuseModel {
     /// Field that keys of episodes leave out, so that results are wrong: for tests that keys need it.

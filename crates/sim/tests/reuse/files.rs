@@ -27,7 +27,7 @@ const RING: &str = r#"
 
 /// Returns the result of a run that reads and writes files of records, or its error.
 fn ran(text: &str, from: Option<&Path>, to: Option<&Path>) -> Result<PointResult, String> {
-    let reuse = ReuseFiles { from: from.map(Path::to_owned), to: to.map(Path::to_owned) };
+    let reuse = ReuseFiles { from: from.map(Path::to_owned), to: to.map(Path::to_owned), simulator: "1 a".to_owned() };
     let options = RunOptions { threads: 1, reuse, ..RunOptions::default() };
     run(&build(text, None)?, &options).map_err(|error| error.to_string())
 }
@@ -77,7 +77,29 @@ fn kept_records_replace_the_simulation_and_other_files_are_refused() {
         let error = refused(RING, &garbled);
         assert!(error.contains("cut or garbled") || error.contains("is not a file"), "{place}: {error}");
     }
+    std::fs::write(path, &whole).unwrap();
+    let reuse = ReuseFiles { from: Some(path.to_owned()), to: None, simulator: "1 b".to_owned() };
+    let options = RunOptions { threads: 1, reuse, ..RunOptions::default() };
+    let error = run(&build(RING, None).unwrap(), &options).unwrap_err().to_string();
+    assert!(error.contains("is of Cutthrough 1 a, and this is 1 b"), "{error}");
     assert!(refused(&RING.replace("reuse = true", "reuse = false"), &whole).contains("requires `simulation.reuse"));
     let error = ran(RING, Some(Path::new("/nowhere/records")), None).unwrap_err();
     assert!(error.contains("does not exist"), "{error}");
+    let point = ran(RING, None, Some(Path::new("/nowhere/records"))).unwrap();
+    assert!(point.notes.iter().any(|note| note.contains("are not kept: /nowhere/records")), "{:?}", point.notes);
+}
+
+#[test]
+fn records_of_all_phases_are_kept() {
+    // Would catch records of a phase that the next phase, or the file, does not have.
+    let kept = Kept(std::env::temp_dir().join(format!("cutthrough-phases-{}.records", std::process::id())));
+    let program = &RING[RING.find("workload").unwrap()..RING.find("simulation").unwrap()];
+    let exchange = r#"workload = { kind = "exchange", packet_size = "256 B", dims = [4, 4], volume = "3000 B" }"#;
+    let text = RING.replace(program, &format!("{exchange}\n")) + r#"seed = 3"#;
+    let first = ran(&text, None, Some(&kept.0)).unwrap();
+    let second = ran(&text, Some(&kept.0), None).unwrap();
+    let [before, after] = [&first, &second].map(|point| point.reuse.clone().unwrap());
+    assert!(before.records > 1 && before.gave_up.is_none(), "{before:?}");
+    assert_eq!((after.records, after.simulated_packet_hops), (0, 0));
+    assert_eq!(plain(first), plain(second));
 }

@@ -45,7 +45,7 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     refuse_processes(system, options)?;
     let records = reuse::read(system, &options.reuse)?;
-    match simulate_once(system, options, records.as_ref()) {
+    match simulate_once(system, options, records) {
         Err(RunError::GaveUp(reason)) => {
             let point = simulate_once(&system.without_reuse(), options, None)?;
             Ok(PointResult { reuse: Some(reuse::result(&ReuseCounts::default(), Some(reason))), ..point })
@@ -57,7 +57,7 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
 fn simulate_once(
     system: &System,
     options: &RunOptions,
-    records: Option<&ReuseRecords>,
+    mut records: Option<ReuseRecords>,
 ) -> Result<PointResult, RunError> {
     let network = &system.network;
     let batch = system.batch();
@@ -73,7 +73,7 @@ fn simulate_once(
     let (mut samples, mut windows) = (Vec::new(), WindowTimes::default());
     let mut reused: Option<ReuseCounts> = None;
     let end = loop {
-        let mut machine = build(system, options, records, (&runners, kept.division()));
+        let mut machine = build(system, options, records.as_ref(), (&runners, kept.division()));
         let is_resumed = kept.resume_machine(&mut *machine)?;
         if let Some((period, packets)) = system.spec.measure.series.zip(machine.packets_mut()).filter(|_| !is_resumed) {
             packets.sample_every(period);
@@ -89,12 +89,12 @@ fn simulate_once(
         machine.window_times().iter().for_each(|own| windows.add(own));
         if let Some(own) = machine.reuse() {
             reused.get_or_insert_default().add(&own);
-            reuse::write(system, &options.reuse, &*machine)?;
         }
         kept.totals.before += end;
         if runners.len() > 1 {
             samples = machine.samples(end);
         }
+        records = machine.take_records();
         if !runners.iter_mut().any(|runner| runner.run.continues()) {
             break end;
         }
@@ -114,6 +114,9 @@ fn simulate_once(
         point.summarize(network, Listed::default());
     }
     point.reuse = reused.map(|counts| reuse::result(&counts, None));
+    // A file that cannot be written costs no result.
+    let written = records.map_or(Ok(()), |records| reuse::write(system, &options.reuse, &records));
+    point.notes.extend(written.err());
     point.model = network.has(Feature::Flows).then(|| system.model.name());
     point.processes = processes(&*options.exchange, &windows);
     report_done(&options.progress);

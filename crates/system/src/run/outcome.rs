@@ -94,6 +94,8 @@ pub struct ReuseFiles {
     pub from: Option<PathBuf>,
     /// File to write. May be the one that was read. `None`: records are not kept.
     pub to: Option<PathBuf>,
+    /// Version and build of the simulator, whose records others may not read.
+    pub simulator: String,
 }
 
 impl Default for RunOptions {

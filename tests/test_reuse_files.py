@@ -1,0 +1,78 @@
+"""Records of reuse that a run keeps for later ones: which files the options take, and what becomes of the results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RING = """
+topology = { kind = "fat-tree", k = 4, n = 2 }
+routing = { kind = "d-mod-k" }
+link = { bandwidth = "400 Gb/s", delay = "20 ns" }
+simulation = { reuse = true }
+workload = { kind = "program", program = { kind = "collective", operation = "allreduce", algorithm = "ring" } }
+sweep = { "workload.program.size" = ["64 KiB", "128 KiB"] }
+"""
+SILENT = ("--plots", "none")
+
+
+@pytest.fixture
+def ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An experiment of two points in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ring.toml").write_text(RING, encoding="utf-8")
+    return tmp_path / "ring.toml"
+
+
+def test_a_point_that_writes_records_runs_again_and_no_other(cutthrough: Callable[..., Any], ring: Path) -> None:
+    """Catches points of the folder that a run which writes records throws away, and a file that is not written."""
+    assert cutthrough("run", ring, "--out", "out", *SILENT).status == 0
+    before = {path: path.stat().st_mtime_ns for path in (ring.parent / "out" / "points").glob("*.json")}
+    ran = cutthrough("run", ring, "--out", "out", "--points", "0", "--reuse-to", "kept", *SILENT)
+    assert (ran.status, (ring.parent / "kept").exists()) == (0, True)
+    assert "already finished: 1 of 2 points" in ran.err
+    after = {path: path.stat().st_mtime_ns for path in (ring.parent / "out" / "points").glob("*.json")}
+    assert set(before) == set(after)
+    # The point that ran, and the manifest.
+    assert sum(before[path] != after[path] for path in before) <= 2
+    ran = cutthrough("run", ring, "--points", "0", "--reuse-from", "kept", *SILENT)
+    assert ran.status == 0
+    assert "from 0 records" in ran.err + ran.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--points", "0", "--reuse-to", "ring.toml"], "--reuse-to: ring.toml exists and holds no records of reuse"),
+        (["--points", "0", "--reuse-to", "/dev/null"], "--reuse-to: /dev/null exists and holds no records of reuse"),
+        (["--points", "0", "--reuse-to", "no/kept"], "--reuse-to: no/kept cannot be written: there is no folder no"),
+        (["--points", "0", "--reuse-to", "."], "--reuse-to: . is a folder"),
+        (["--reuse-to", "kept"], "--reuse-to: 2 points cannot write one file"),
+        (["--reuse-from", "nothing"], "--reuse-from: there is no file nothing"),
+        (["--reuse-from", "."], "--reuse-from: . is no regular file"),
+        (["--reuse-from", "ring.toml"], "is not a file that `--reuse-to` has written"),
+        (["--dask", "tcp://127.0.0.1:1", "--reuse-from", "ring.toml"], "--reuse-from: it excludes --dask"),
+        (["--validate", ""], "--validate: `` is not a share"),
+    ],
+)
+def test_files_that_would_be_lost_or_ignored_are_refused(
+    options: list[str], said: str, cutthrough: Callable[..., Any], ring: Path
+) -> None:
+    """Catches an experiment or a device that records replace, and an option without effect."""
+    ran = cutthrough("run", ring, *options, *SILENT)
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err
+    assert ring.read_text(encoding="utf-8") == RING
+
+
+def test_the_interval_of_checkpoints_names_no_folder(cutthrough: Callable[..., Any], ring: Path) -> None:
+    """Catches a run that begins again in another folder since its checkpoints have another interval."""
+    keys = ("--set", "simulation.reuse=false", "--set", "sweep={}")
+    for interval in ("1 h", "2 h"):
+        assert cutthrough("run", ring, *keys, "--set", f'measure.checkpoint="{interval}"', *SILENT).status == 0
+    assert len([*(ring.parent / "results").iterdir()]) == 1
