@@ -240,3 +240,13 @@ def test_a_seed_without_reuse_is_counted() -> None:
         "reuse replayed 4 of 10 messages from 2 records, and simulated 30 packet-hops for 100",
         "1 of 3 runs was repeated without reuse: the record is full",
     ]
+
+
+def test_the_largest_error_of_flows_is_that_of_all_seeds() -> None:
+    """Catches a mean of largest errors, fractions of messages, and a seed without messages that hides the others."""
+    seed = {"sample": "the first 3 us", "packets": 40, "messages": 4, "late_messages": 0, "time_ratio": 1.0}
+    errors = ((0.01, 0.02), (0.03, 0.41), (None, None))
+    runs = [{"validation": {**seed, "error_mean": mean, "error_max": most}} for mean, most in errors]
+    found = mean_point(runs, [], 0.95, np.empty(0))["validation"]
+    assert (found["packets"], found["messages"], found["error_max"]) == (120, 12, 0.41)
+    assert found["error_mean"] == pytest.approx(0.02)

@@ -13,7 +13,7 @@ use ::system as run;
 use ::system::System;
 use ::system::{Phase, Progress};
 use ::system::{RunError, RunOptions};
-use measure::{PointResult, ValidationResult};
+use measure::PointResult;
 use routing::ForwardingFiles;
 
 /// Reason why a point has no result.
@@ -204,18 +204,15 @@ fn agreed(built: Result<System, PointError>, point: &Point, options: &RunOptions
     })
 }
 
-/// Simulates a sample of a point packet by packet, and compares it with the result of the flow model.
-fn validated(
-    experiment: &Experiment,
-    point: &Point,
-    (flow, found): (&System, &PointResult),
-    options: &RunOptions,
-) -> Result<ValidationResult, PointError> {
+/// Builds and proves the packet model of a point whose flows are compared with a sample of its packets.
+fn packet_system(experiment: &Experiment, point: &Point, options: &RunOptions) -> Result<Option<System>, PointError> {
+    if point.spec.simulation.validate.is_none() {
+        return Ok(None);
+    }
     let packets = Point { spec: run::packet_point(&point.spec), ..point.clone() };
     let packet = build_for_run(experiment, &packets, &options.progress)?;
     let proven = experiment.proofs().refuse_deadlock(&packet, &options.progress);
-    proven.map_err(|error| ended(experiment, point, error))?;
-    run::validate((flow, &packet), found, options).map_err(|error| ended(experiment, point, error))
+    proven.map(|()| Some(packet)).map_err(|error| ended(experiment, point, error))
 }
 
 /// Runs a point, or searches its saturation load if the experiment asks for it.
@@ -229,6 +226,8 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
         proven.map_err(|error| ended(experiment, point, error)).map(|()| system)
     });
     let system = agreed(proven, point, options)?;
+    // What refuses the packet model does so before the flow model runs.
+    let packet = packet_system(experiment, point, options)?;
     let mut result = match point.spec.measure.search {
         None => run::simulate(&system, options),
         Some(Search::Saturation) => run::search(&system, options),
@@ -240,8 +239,9 @@ pub fn run_point(experiment: &Experiment, point: &Point, options: &RunOptions) -
         all.append(&mut found.warnings);
         found.warnings = all;
         found.notes.splice(0..0, analysis::notes(&system));
-        if point.spec.simulation.validate.is_some() {
-            found.validation = Some(validated(experiment, point, (&system, &*found), options)?);
+        if let Some(packet) = &packet {
+            let validated = run::validate((&system, packet), found, options);
+            found.validation = Some(validated.map_err(|error| ended(experiment, point, error))?);
         }
     }
     result.map_err(|error| ended(experiment, point, error))

@@ -31,7 +31,7 @@ pub(crate) fn check(spec: &ExperimentSpec, has_flows: bool) -> Result<(), KeyErr
     if spec.simulation.validate.is_none() {
         return Ok(());
     }
-    if !has_flows {
+    if !has_flows && spec.simulation.model != Some(Model::Flow) {
         let message = "`simulation.validate` compares flows with packets: it requires `simulation.model = \"flow\"`";
         return Err(KeyError::new("simulation.validate", message));
     }

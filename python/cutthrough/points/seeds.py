@@ -165,10 +165,15 @@ def _of_reuse(values: Sequence[Mapping[str, Any] | None]) -> Any:
 
 
 def _of_validation(values: Sequence[Mapping[str, Any] | None]) -> Any:
-    """Returns the mean errors of the flow model, and the samples of all seeds."""
+    """Returns the mean errors of the flow model over the seeds with messages, the largest error, and all samples."""
     held = [value for value in values if value]
+    if not held:
+        return None
     samples = dict.fromkeys(value["sample"] for value in held)
-    return {**_mean(held), "sample": "; ".join(samples)} if held else None
+    counts = {name: sum(value[name] for value in held) for name in ("packets", "messages", "late_messages")}
+    errors = [value for value in held if value["error_max"] is not None]
+    largest = max((value["error_max"] for value in errors), default=None)
+    return {**_mean(errors or held), **counts, "error_max": largest, "sample": "; ".join(samples)}
 
 
 def _mean(values: Sequence[Any]) -> Any:

@@ -33,7 +33,8 @@ impl Quantiles {
         let at = |percent: usize| values[(values.len() * percent).div_ceil(100) - 1];
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let [p10, p50, p90, p99] = [10, 50, 90, 99].map(at);
-        Some(Self { count: values.len() as u64, mean, min, p10, p50, p90, p99, max })
+        // The sum is rounded: the mean of equal values may miss them by a bit.
+        Some(Self { count: values.len() as u64, mean: mean.clamp(min, max), min, p10, p50, p90, p99, max })
     }
 }
 
