@@ -170,6 +170,8 @@ def main() -> None:
     cases = {**CASES, **({**LARGE, **ALONE} if options.large else {})}
     columns = "case | router | packet-hops | simulated | messages | replayed | s with reuse | s without"
     sys.stdout.write(f"| {columns} |\n{'| --- ' * 8}|\n")
+    # The first run imports modules.
+    ct.run(on_tree(4, {**RING, "size": "1 KiB"}))
     with tempfile.TemporaryDirectory() as folder:
         cases["chance: all-to-all of 64 B, 256 nodes"] = on_tree(16, all_to_all(Path(folder) / "steps.goal", 256))
         application = volumes(Path(folder) / "volumes.csv", 1024)

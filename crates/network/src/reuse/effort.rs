@@ -12,6 +12,9 @@ const TRIAL_PART: u64 = 40;
 /// Effort of one simulated packet-hop of an episode.
 const SIMULATED: u64 = 3;
 
+/// Effort of a simulated episode besides its packet-hops: it begins, becomes idle, and leaves a record.
+const EPISODE: u64 = 50;
+
 /// Effort of a message that is released.
 const RELEASED: u64 = 10;
 
@@ -49,9 +52,9 @@ impl Effort {
         self.spent += DESCRIBED * messages as u64;
     }
 
-    /// Counts packet-hops that are to be simulated.
+    /// Counts an episode of packet-hops that are to be simulated.
     pub fn simulate(&mut self, hops: u64) {
-        self.spent += SIMULATED * hops;
+        self.spent += EPISODE + SIMULATED * hops;
     }
 
     /// Returns whether to go on: the effort so far pays, is no more than a trial, or the rest takes less effort than the
