@@ -7,6 +7,7 @@ mod cables;
 mod capacity;
 mod clock;
 mod deadlocks;
+mod files;
 mod floor;
 mod groups;
 mod job;

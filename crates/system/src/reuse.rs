@@ -13,6 +13,7 @@ use measure::ReuseResult;
 use topology::ChannelSource;
 use units::{Bytes, ChannelId, KeyError, Record, RouterId};
 
+use crate::files::{checksum, replace};
 use crate::run::outcome::ReuseFiles;
 use crate::system::System;
 
@@ -284,14 +285,6 @@ pub(crate) fn write(system: &System, files: &ReuseFiles, records: &ReuseRecords)
     conditions(system).put(&mut bytes);
     records.put(&mut bytes);
     checksum(&bytes[MAGIC.len()..]).put(&mut bytes);
-    // A run that is ended meanwhile leaves the former file as it was.
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let written = std::fs::write(&part, &bytes).and_then(|()| std::fs::rename(&part, path));
+    let written = replace(path, &bytes);
     written.map_err(|error| format!("Records of reuse are not kept: {} cannot be written: {error}.", path.display()))
-}
-
-/// Returns the 64-bit FNV-1a hash of bytes, by which damage is found.
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

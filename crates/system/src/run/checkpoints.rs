@@ -5,8 +5,8 @@
 //! in the same way, which lists the sections with their checksums. A checkpoint exists when its manifest does; after
 //! that, process 0 removes the files of the former one. All processes write to one folder.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use engine::Exchange;
@@ -15,6 +15,7 @@ use units::{KeyError, Record, State, input, reason};
 use super::is_called_back;
 use super::outcome::RunError;
 use crate::clock::Stopwatch;
+use crate::files::{checksum, replace};
 use crate::system::System;
 use ::network::{DivisionRule, Feature, Machine};
 
@@ -104,15 +105,6 @@ const MAGIC: &[u8] = b"cutthrough checkpoint\n";
 
 /// Largest size of a manifest that is read, in bytes: a section of each worker.
 const MOST_BYTES: u64 = 1 << 24;
-
-/// Returns the checksum of some bytes (FNV-1a over words of 64 bits).
-fn checksum(bytes: &[u8]) -> u64 {
-    let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
-    let (words, rest) = bytes.as_chunks();
-    let sum =
-        words.iter().fold(0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64, |sum, &word| mix(sum, u64::from_le_bytes(word)));
-    rest.iter().fold(sum, |sum, &byte| mix(sum, byte.into()))
-}
 
 /// Returns the name of the file of a process.
 fn part(number: u64, rank: u32) -> String {
@@ -349,19 +341,6 @@ impl<'a> Checkpoints<'a> {
 
     /// Writes a file under a temporary name, forces it to disk and renames it.
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), RunError> {
-        let (path, temporary) = (self.folder().join(name), self.folder().join(format!("{name}.tmp")));
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&temporary)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&temporary, &path)?;
-            sync_folder(self.folder())
-        };
-        write().map_err(|error| self.unwritable(&error))
+        replace(&self.folder().join(name), bytes).map_err(|error| self.unwritable(&error))
     }
-}
-
-/// Forces the names of a folder's files to disk.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    input::open(folder)?.sync_all()
 }
