@@ -33,7 +33,7 @@ pub struct Event {
 }
 
 /// All events of one instant, by kind. Reused for every instant, so that nothing is allocated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Instant<const KINDS: usize> {
     /// The time, in ticks.
     pub now: u64,
@@ -82,7 +82,7 @@ impl Slot {
 struct Slots<const KINDS: usize>([Slot; KINDS]);
 
 /// Memory of the events of all slots.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Chunks {
     /// Events, chunk after chunk.
     events: Vec<Event>,
@@ -138,7 +138,7 @@ impl Chunks {
 }
 
 /// Event wheel. `KINDS` is the number of phases within an instant.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Wheel<const KINDS: usize> {
     /// Events by instant and kind, for the `mask + 1` instants of `now..limit`. The array has the maximum length
     /// whatever the wheel's size, so that an index needs no bounds check.

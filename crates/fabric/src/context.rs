@@ -10,7 +10,7 @@ use units::{Record, take_all};
 
 /// State of the partition that is being advanced. It is shared so that it stays warm in the cache, and because some of
 /// it is as large as the whole network.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct WorkerContext {
     /// Counters.
     pub counters: Counters,
@@ -48,7 +48,7 @@ impl Record for ReturningCredit {
 }
 
 /// Mail to one partition.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Mail {
     packets: Vec<Packet>,
     /// For each packet, the input that it comes to.

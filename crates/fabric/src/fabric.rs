@@ -174,7 +174,7 @@ pub(crate) struct Params {
 }
 
 /// State of a partition that all architectures share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Fabric {
     pub(crate) plan: Arc<Plan>,
     /// Copy of the plan's routing, for fast access.

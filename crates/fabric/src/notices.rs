@@ -7,7 +7,7 @@ use crate::fabric::notify;
 use crate::traffic::Notice;
 
 /// Notices of a partition. The place that was freed last is used next.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Notices {
     places: Vec<Notice>,
     free: Vec<u32>,

@@ -179,7 +179,7 @@ pub const UNDECIDED: u16 = u16::MAX;
 
 /// Pool of the packets of one partition. The slot that was freed last is used next, so that the pool stays as small
 /// and as warm in the cache as the traffic allows.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Pool {
     packets: Vec<Packet>,
     /// Free slots. They are listed, not linked through the slots, because slots are cold in the cache when many packets

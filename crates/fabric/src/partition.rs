@@ -23,7 +23,7 @@ use crate::traffic::{Actions, Alarm, Posted, Traffic, TrafficEvent};
 use crate::transmissions::Transmission;
 
 /// Partition of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Partition<R, T> {
     fabric: Fabric,
     routers: R,

@@ -138,7 +138,7 @@ pub(crate) struct Alarm {
 units::record!(Alarm { at, target, purpose });
 
 /// Requests of a traffic to its partition.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Actions {
     pub(crate) wakes: Vec<u32>,
     pub(crate) alarms: Vec<Alarm>,

@@ -35,7 +35,7 @@ pub struct Transmission {
 units::record!(Transmission { flow_id, mark, dst, plane, generated_at, at, time, output });
 
 /// Log of a partition.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Transmissions {
     /// By job, whether its packets are logged.
     jobs: Vec<bool>,

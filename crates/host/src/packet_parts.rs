@@ -23,7 +23,7 @@ impl HandedOver {
 }
 
 /// Send queues and interfaces of nodes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PacketParts {
     parts: Interfaces,
     queues: Queues,

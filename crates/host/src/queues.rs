@@ -112,7 +112,7 @@ pub(crate) struct Taken {
 }
 
 /// Messages that wait to be sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Queues {
     rings: Vec<Ring>,
     entries: Slab<Entry>,

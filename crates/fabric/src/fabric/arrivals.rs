@@ -25,7 +25,7 @@ const FEW_ARRIVALS: usize = 128;
 const TOGETHER: usize = 48;
 
 /// What is marked in an instant.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WorkLists {
     /// Marked routers.
     pub routers: Marks,

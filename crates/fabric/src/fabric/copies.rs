@@ -8,7 +8,7 @@ use crate::index::PacketSlot;
 const NO_SHARE: u32 = u32::MAX;
 
 /// Table of the packets that share space, with the number of packets that have not left.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Copies {
     /// By slot of the pool, the share of the packet, or `NO_SHARE`.
     share_of: Vec<u32>,

@@ -54,7 +54,7 @@ pub(crate) struct Leaving {
 }
 
 /// Credit counters of the outputs. A channel with few of them has them with its port (`OutputPort::credits`).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct CreditCounters {
     pub rule: CreditRule,
     /// Credits in bytes, if a channel has too many counters for its port: by output, virtual channel, and the next
@@ -71,7 +71,7 @@ pub(super) struct CreditCounters {
 units::state!(CreditCounters { far; rebuilt rule, shift, ahead_shift, are_simple });
 
 /// Choices of the next router's output, one hop ahead. Empty unless credits are counted per crosspoint.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct AheadChoices {
     /// By slot of the pool, the output that is chosen for the waiting packet, or `UNDECIDED`.
     pub outs: Vec<u16>,

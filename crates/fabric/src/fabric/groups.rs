@@ -33,7 +33,7 @@ struct Branch {
 }
 
 /// Packets of groups' operations. Empty without groups.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct GroupPackets {
     /// Tags of the packets, by place of the pool.
     pub tags: Vec<GroupTag>,

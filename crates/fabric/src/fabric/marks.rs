@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Set of numbers below a bound, as a bit mask with a summary of its non-empty words. Marking does not branch. Emptying
 /// visits the numbers in ascending order, so that the state that they stand for is read in the order of memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Marks {
     words: Vec<u64>,
     /// Summary: bit i says whether word i, i + 64, i + 128 ... may be non-empty.
@@ -13,7 +13,7 @@ pub(crate) struct Marks {
 units::record!(Marks { words, filled });
 
 /// Iterator over the words that may have marks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Words {
     filled: u64,
     /// Remaining bits of the present 64 words, from `first` on.

@@ -11,7 +11,7 @@ use crate::traffic::TrafficEvent;
 use crate::transmissions::{Transmission, Transmissions};
 
 /// State for reporting deliveries.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reports {
     /// Marks that the traffic gave the packets, by slot of the pool.
     marks: Vec<u32>,

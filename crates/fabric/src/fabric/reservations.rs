@@ -18,7 +18,7 @@ pub(super) struct OpenPort {
 }
 
 /// Reserved credit of the outputs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Reservations {
     /// Class of packets whose credit is reserved when they arrive.
     pub class: u8,

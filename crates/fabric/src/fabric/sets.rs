@@ -9,7 +9,7 @@ use units::NodeId;
 use crate::target::Member;
 
 /// Members of the multicast packets of a partition, by the number of their set.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Sets {
     members: Vec<Member>,
     /// By number, the start of the set's room, and its number of members.

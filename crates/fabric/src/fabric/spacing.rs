@@ -8,7 +8,7 @@ use super::Fabric;
 use crate::index::{InputId, PacketSlot};
 
 /// Earliest time at which the next head may come, by input port, in ticks. Empty in release builds.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Spacing(Vec<u64>);
 units::record!(Spacing { 0 });
 

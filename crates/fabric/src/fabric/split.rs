@@ -41,7 +41,7 @@ impl Branch {
 }
 
 /// Multicast packets. Empty without multicasts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Multicasts {
     /// Packets that share buffer space.
     pub copies: Copies,
@@ -52,7 +52,7 @@ pub(crate) struct Multicasts {
 units::state!(Multicasts { copies, sets; rebuilt buffers });
 
 /// Buffers for splitting, kept to avoid allocation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Splitting {
     branches: Vec<Branch>,
     /// Choices that this packet has made so far: route and output.

@@ -7,7 +7,7 @@ use crate::index::PacketSlot;
 use crate::port::{FarEnd, OutputPort};
 
 /// Use of the channels by job, since the counts of the job were cleared.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ChannelUses {
     jobs: usize,
     /// By output and job, bytes sent. Empty if there is only one job.

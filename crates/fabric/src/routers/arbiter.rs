@@ -48,7 +48,7 @@ impl Side for Last {
 
 /// Request table of a partition: for each output the set of candidates that request it, and the candidate that was
 /// served last.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RequestTable<S = Last> {
     lines: Vec<OutputEntry<S>>,
     /// Words of a set. One or two lie in the line.

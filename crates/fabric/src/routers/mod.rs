@@ -23,7 +23,7 @@ pub use sharing::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Sharing};
 ///
 /// Within an instant, arrivals come first (`bypass`, else `enqueue`, in the order of ports). Then `serve` runs once for
 /// every marked router: arbitration and departures.
-pub trait Routers: Buffers + Prefetch + State + Send {
+pub trait Routers: Buffers + Prefetch + State + Clone + Send {
     /// Whether several routers are visited together: first all their arrivals, then their outputs, in loops that are
     /// separate functions. This pays if a step needs so much state that the values of the other steps would be spilled
     /// to the stack. It does not pay if the state that a visit has read has left the nearest cache when the router is

@@ -31,7 +31,7 @@ use crate::routers::crosspoint::{Column, Crosspoint};
 use crate::routers::{Arbiter, ArbiterFacts, Routers, Sharing};
 
 /// All output-queued routers of a partition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OutputQueued {
     arbitration: Arbitration,
     rule: CreditRule,

@@ -37,7 +37,7 @@ use crate::routers::arbiter::{ArbitrationContext, Candidates, Last, RequestTable
 use crate::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Routers, Sharing};
 
 /// All shared-buffer routers of a partition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SharedBuffer {
     arbitration: Arbitration,
     /// Shared memories, by router.

@@ -76,7 +76,7 @@ pub(crate) struct UnitPlace {
 }
 
 /// Combine units of a partition. The units of a router have consecutive numbers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CombineUnits {
     spec: CombineSpec,
     /// Length of a cycle in ticks.

@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use receive_buffer::Drain;
 
 /// Stations of one partition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Stations {
     spec: Option<ReceiveBuffer>,
     drains: Vec<Drain>,

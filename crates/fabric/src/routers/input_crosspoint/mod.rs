@@ -41,7 +41,7 @@ use crosspoints::Leaving;
 use inputs::InputSide;
 
 /// All input-crosspoint-queued routers of a partition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct InputCrosspointQueued {
     arbitration: Arbitration,
     vc_shift: u32,

@@ -9,7 +9,7 @@ use crate::fabric::{Arrival, Fabric, IdleLink};
 use crate::profile::Profile;
 
 /// Success rate of the bypass in the routers of a partition, and whether it is tried.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Trial {
     is_on: bool,
     /// Number of arrivals until the next decision.

@@ -46,7 +46,7 @@ use multicast::Multicast;
 use outputs::{Buffer, OutputSide};
 
 /// All input-queued or input-output-queued routers of a partition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Switched {
     vc_shift: u32,
     arbitration: Arbitration,

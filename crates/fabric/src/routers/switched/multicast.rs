@@ -29,7 +29,7 @@ use crate::profile::General;
 use crate::routers::arbiter::{ArbitrationContext, in_turn};
 
 /// State for serving runs, beyond that for single packets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Multicast {
     /// Rule by which runs are served. `None`: there are no runs.
     pub spec: Option<FifoMulticast>,
@@ -63,7 +63,7 @@ pub(super) struct ReadyCopy {
 }
 
 /// Matching of one instant, for policies under which outputs do not pick independently.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Matching {
     /// By output of the router, the candidate that gets it. Empty if outputs pick independently.
     pub given: Vec<Option<u32>>,

@@ -21,7 +21,7 @@ use crate::index::InputId;
 use crate::routers::arbiter::Candidates;
 
 /// Blocks of all heads of a partition (TATRA).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tetris {
     /// By (port, virtual channel), the sequence number at which the head has dropped its blocks. 0: not yet. Empty
     /// unless the policy is TATRA.

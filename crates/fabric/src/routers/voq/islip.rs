@@ -11,7 +11,7 @@ use crate::routers::Arbiter;
 use crate::routers::arbiter::in_turn;
 
 /// Matching of inputs to outputs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Islip {
     /// Number of rounds. `None`: until the matching is maximal.
     iterations: Option<u8>,

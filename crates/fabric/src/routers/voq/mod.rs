@@ -30,7 +30,7 @@ use queues::Queues;
 use sets::SetQueues;
 
 /// All virtual-output-queued routers of a partition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct VirtualOutputQueued {
     vc_shift: u32,
     queues: Queues,

@@ -15,7 +15,7 @@ use crate::packet::Queue;
 use crate::profile::Profile;
 
 /// Multicast queues of a partition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct MulticastQueues {
     /// Queues, by input (port, virtual channel).
     queues: Vec<Queue>,

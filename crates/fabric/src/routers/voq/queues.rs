@@ -6,7 +6,7 @@ use crate::index::{InputId, PacketSlot};
 use crate::packet::Queue;
 
 /// Queues of all inputs of a partition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Queues {
     /// Largest number of ports of a router.
     outputs: usize,

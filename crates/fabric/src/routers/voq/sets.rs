@@ -30,7 +30,7 @@ pub(super) struct SetChoice {
 }
 
 /// Queues of a partition, and the working memory of the matching.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SetQueues {
     /// Number of sets of outputs, including the empty one.
     sets: usize,
