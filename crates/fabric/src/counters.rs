@@ -272,6 +272,11 @@ impl Counters {
         &mut self.jobs[(packet.flow_id >> FLOW_BITS) as usize]
     }
 
+    /// Returns the packets that routers have sent since the last batch, if there is one job.
+    pub fn transmissions(&self) -> u64 {
+        self.transmissions
+    }
+
     /// Counts a packet that a router sends, if there is one job.
     #[inline(always)]
     pub(crate) fn transmitted(&mut self) {

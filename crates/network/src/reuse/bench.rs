@@ -1,12 +1,14 @@
 //! Workbench: the packet engine, on which one episode at a time is simulated. The network is idle before and after.
 
+mod saved;
+
 use std::sync::Arc;
 
 use fabric::catalogue::RouterSpec;
 use fabric::routers::{Arbiter, Routers, Sharing};
 use fabric::{
-    Actions, ChannelFacts, Counters, Demand, Fabric, Grain, Partition, PartitionMap, Plan, Target, Traffic,
-    TrafficEvent, WithRouters, WorkerContext,
+    Actions, ChannelFacts, Counters, Demand, Fabric, Grain, NetworkSize, Partition, PartitionMap, Plan, Target,
+    Traffic, TrafficEvent, WithRouters, WorkerContext,
 };
 use host::{HandedOver, LeavingPacket, PacketParts};
 use routing::RouteState;
@@ -14,6 +16,7 @@ use topology::ChannelSource;
 use units::NodeId;
 
 use super::records::MemberOutcome;
+use saved::{Saved, SavedStates, Simulation};
 
 /// Time at which a workbench ends, in ticks: never.
 const NEVER: u64 = u64::MAX / 2;
@@ -22,7 +25,7 @@ const NEVER: u64 = u64::MAX / 2;
 const INSPECTIONS: u64 = 128;
 
 /// Message to simulate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BenchMessage {
     /// Number of the channel of its source.
     pub source: u32,
@@ -48,6 +51,8 @@ pub(super) struct BenchChannel {
     pub bytes: u64,
     /// Arbiters, with the candidates that they have served last.
     pub arbiters: [Option<(Arbiter, u16)>; 2],
+    /// Whether each arbiter decides between several candidates.
+    pub are_contended: [bool; 2],
 }
 
 /// Outcome of a simulation. Times are in ticks from the begin.
@@ -60,6 +65,8 @@ pub(super) struct Outcome {
     /// By channel, the time after which nothing is left in it, and the candidates that its arbiters have served last.
     /// `NONE_SERVED`: the pointer has not moved.
     pub channels: Vec<(u64, [u16; 2])>,
+    /// Packet-hops that were simulated: fewer than those of the messages if the simulation went on from a saved state.
+    pub hops: u64,
 }
 
 /// No candidate. As the candidate that was served last, it comes before the lowest.
@@ -71,6 +78,8 @@ pub(super) trait Workbench: Send {
     fn facts(&self) -> (Vec<ChannelFacts>, Sharing);
     /// Returns the candidate that an arbiter has served last.
     fn last_served(&self, arbiter: Arbiter) -> u16;
+    /// Returns the number of the first messages whose simulation has a saved state, from which that of all goes on.
+    fn saved(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> usize;
     /// Simulates messages, in ascending order of times, and the channels that they cross. `None`: packets wait for one
     /// another for ever. The workbench is then of no more use.
     fn simulate(&mut self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<Outcome>;
@@ -78,11 +87,12 @@ pub(super) trait Workbench: Send {
 
 /// Creates the workbench of a network.
 pub(super) fn workbench(plan: &Arc<Plan>, router: &RouterSpec, parts: PacketParts) -> Box<dyn Workbench> {
-    router.with_routers(Building { plan, parts })
+    router.with_routers(Building { plan, router, parts })
 }
 
 struct Building<'a> {
     plan: &'a Arc<Plan>,
+    router: &'a RouterSpec,
     parts: PacketParts,
 }
 
@@ -123,6 +133,7 @@ impl WithRouters for Building<'_> {
             side: if sharing.has_sides { side } else { 0 },
             context: WorkerContext::new(counters, map.parts()),
             now: 0,
+            saved: SavedStates::new(NetworkSize::of_plan(plan).state_bytes(self.router)),
         })
     }
 }
@@ -136,7 +147,7 @@ struct BenchPacket {
 }
 
 /// Traffic of the episode under simulation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct BenchTraffic {
     /// Queues and interfaces of all nodes. Messages of a source take turns, packet by packet.
     parts: PacketParts,
@@ -155,19 +166,24 @@ struct BenchTraffic {
 }
 
 impl BenchTraffic {
-    /// Loads an episode that begins at tick `begin`.
-    fn load(&mut self, messages: &[BenchMessage], begin: u64, actions: &mut Actions) {
+    /// Begins an episode at tick `begin`.
+    fn clear(&mut self, begin: u64) {
         self.begin = begin;
         self.packets.clear();
         self.delivered = 0;
-        self.members = vec![(u64::MAX, MemberOutcome::default()); messages.len()];
+        self.members.clear();
         self.messages.clear();
-        self.messages.extend(messages);
         self.missing.clear();
+    }
+
+    /// Adds messages to the episode.
+    fn join(&mut self, messages: &[BenchMessage], actions: &mut Actions) {
+        let mut first = self.messages.len();
+        self.messages.extend(messages);
+        self.members.resize(self.messages.len(), (u64::MAX, MemberOutcome::default()));
         self.missing.extend(messages.iter().map(|own| u64::from(own.bytes)));
-        let mut first = 0;
         for alike in messages.chunk_by(|one, next| one.at == next.at) {
-            actions.alarm(begin + alike[0].at, first as u32, alike.len() as u32);
+            actions.alarm(self.begin + alike[0].at, first as u32, alike.len() as u32);
             first += alike.len();
         }
     }
@@ -238,6 +254,7 @@ struct Bench<R> {
     context: WorkerContext,
     /// Time after which nothing is left of the episodes before.
     now: u64,
+    saved: SavedStates<R>,
 }
 
 impl<R: Routers> Workbench for Bench<R> {
@@ -249,39 +266,26 @@ impl<R: Routers> Workbench for Bench<R> {
         self.partition.routers().last_served(arbiter).map_or(NONE_SERVED, |candidate| candidate as u16)
     }
 
+    fn saved(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> usize {
+        self.saved.find(messages, channels).map_or(0, |place| self.saved.messages(place))
+    }
+
     fn simulate(&mut self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<Outcome> {
-        let begin = self.now + 1;
-        for (arbiter, last) in channels.iter().flat_map(|own| own.arbiters).flatten() {
-            let last = (last != NONE_SERVED).then_some(last.into());
-            self.partition.routers_mut().set_last_served(arbiter, last);
-        }
-        let packet = self.partition.traffic().parts.packet();
-        let total: u64 = messages.iter().map(|own| u64::from(own.bytes.div_ceil(packet))).sum();
-        let before = self.context.counters.total_delivered;
-        let count = self.facts.len();
-        let fabric = self.partition.fabric();
-        let sent_at_end = |own: &BenchChannel| {
-            let channel = own.channel as usize;
-            if channel < count { fabric.sent(channel) + own.bytes } else { 0 }
+        let mut run = match self.saved.find(messages, channels) {
+            Some(place) => self.go_on(place, messages, channels),
+            None => self.begin(messages, channels),
         };
-        let sent: Vec<u64> = channels.iter().map(sent_at_end).collect();
-        let mut open: Vec<usize> =
-            (0..channels.len()).filter(|&place| channels[place].channel < self.first_bus).collect();
-        self.partition.visit_traffic(|traffic, actions| traffic.load(messages, begin, actions));
-        let mut outcome = Outcome { channels: vec![(0, [NONE_SERVED; 2]); channels.len()], ..Outcome::default() };
-        let mut inspected = 0;
-        while !open.is_empty() || self.partition.traffic().delivered < total as usize {
-            let now = self.partition.step(NEVER, &mut self.context)?;
-            self.now = now;
-            if outcome.counted == 0 && self.context.counters.total_delivered == before + total {
-                outcome.counted = now - begin;
-            }
-            if messages.len() > 1 && now < inspected && outcome.counted == 0 {
-                continue;
-            }
-            inspected = now + now.saturating_sub(begin) / INSPECTIONS;
-            self.note_idle((channels, &sent), &mut open, (begin, &mut outcome));
+        let before = run.hops;
+        let last = run.begin + messages.last().map_or(0, |message| message.at);
+        if last > run.begin {
+            while self.step(last, &mut run).is_some() {}
+            self.saved.save(&self.partition, &run);
         }
+        while !run.open.is_empty() || self.partition.traffic().delivered < run.packets as usize {
+            self.step(NEVER, &mut run)?;
+        }
+        let (begin, mut outcome) = (run.begin, run.outcome);
+        outcome.hops = run.hops - before;
         let members = &mut outcome.members;
         self.partition.visit_traffic(|traffic, _| *members = std::mem::take(&mut traffic.members));
         for (own, (idle, served)) in channels.iter().zip(&mut outcome.channels) {
@@ -296,6 +300,62 @@ impl<R: Routers> Workbench for Bench<R> {
 }
 
 impl<R: Routers> Bench<R> {
+    /// Begins the simulation of messages in the idle network.
+    fn begin(&mut self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Simulation {
+        let mut run = Simulation { begin: self.now + 1, ..Simulation::default() };
+        self.partition.visit_traffic(|traffic, _| traffic.clear(run.begin));
+        self.add(&mut run, messages, channels);
+        run
+    }
+
+    /// Goes on with all messages from a saved state.
+    fn go_on(&mut self, place: usize, messages: &[BenchMessage], channels: &[BenchChannel]) -> Simulation {
+        let Saved { partition, mut run } = self.saved.take(place);
+        self.partition = partition;
+        self.add(&mut run, &messages[self.partition.traffic().messages.len()..], channels);
+        run
+    }
+
+    /// Adds messages to a simulation, with all `channels` that they and those before cross.
+    fn add(&mut self, run: &mut Simulation, messages: &[BenchMessage], channels: &[BenchChannel]) {
+        for (arbiter, last) in channels[run.channels.len()..].iter().flat_map(|own| own.arbiters).flatten() {
+            let last = (last != NONE_SERVED).then_some(last.into());
+            self.partition.routers_mut().set_last_served(arbiter, last);
+        }
+        let sent = |own: &BenchChannel| {
+            let channel = own.channel as usize;
+            (channel < self.facts.len()).then(|| self.partition.fabric().sent(channel))
+        };
+        for (place, own) in channels.iter().enumerate() {
+            run.add(place, own, (sent(own), own.channel < self.first_bus));
+        }
+        run.channels = channels.to_vec();
+        self.partition.visit_traffic(|traffic, actions| traffic.join(messages, actions));
+        let packet = self.partition.traffic().parts.packet();
+        run.packets += messages.iter().map(|own| u64::from(own.bytes.div_ceil(packet))).sum::<u64>();
+        run.outcome.counted = 0;
+    }
+
+    /// Handles the next instant before tick `until`, and notes what has become idle. `None`: there is none.
+    fn step(&mut self, until: u64, run: &mut Simulation) -> Option<()> {
+        let counts = |context: &WorkerContext| [context.counters.transmissions(), context.counters.total_delivered];
+        let before = counts(&self.context);
+        let now = self.partition.step(until, &mut self.context)?;
+        self.now = now;
+        let after = counts(&self.context);
+        run.hops += after[0] - before[0];
+        run.left += after[1] - before[1];
+        if run.outcome.counted == 0 && run.left == run.packets {
+            run.outcome.counted = now - run.begin;
+        }
+        let is_alone = self.partition.traffic().messages.len() == 1;
+        if is_alone || now >= run.inspected || run.outcome.counted > 0 {
+            run.inspected = now + (now - run.begin) / INSPECTIONS;
+            self.note_idle(run);
+        }
+        Some(())
+    }
+
     /// Holds channels until nothing is left in the parts of interfaces at their ends, and shared buses until they are free
     /// and the last packet has left or arrived.
     fn hold_parts(&self, messages: &[BenchMessage], channels: &[BenchChannel], (begin, outcome): (u64, &mut Outcome)) {
@@ -318,14 +378,10 @@ impl<R: Routers> Bench<R> {
         }
     }
 
-    /// Notes the times of the `open` channels that are idle, and removes them. A router is idle once all messages have
-    /// left by its outputs and it is empty.
-    fn note_idle(
-        &self,
-        (channels, sent): (&[BenchChannel], &[u64]),
-        open: &mut Vec<usize>,
-        (begin, outcome): (u64, &mut Outcome),
-    ) {
+    /// Notes the times of the open channels that are idle, and removes them. A router is idle once all messages have left
+    /// by its outputs and it is empty.
+    fn note_idle(&self, run: &mut Simulation) {
+        let Simulation { begin, channels, sent, open, outcome, .. } = run;
         let fabric = self.partition.fabric();
         let mut awaited = Vec::new();
         if channels.iter().any(|own| own.channel as usize >= self.facts.len()) {
@@ -351,7 +407,7 @@ impl<R: Routers> Bench<R> {
                 }
             };
             if let Some(idle) = idle {
-                outcome.channels[place].0 = idle.max(begin) - begin;
+                outcome.channels[place].0 = idle.max(*begin) - *begin;
             }
             idle.is_none()
         });

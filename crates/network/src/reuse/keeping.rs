@@ -81,7 +81,7 @@ impl units::Record for MemberOutcome {
     }
 }
 
-units::record!(Record { moments, counted, spans, served, reads, over, members, hops });
+units::record!(Record { moments, counted, spans, served, reads, over, members });
 
 /// Returns whether a record has what its key tells, so that nothing is looked up that is not there.
 fn is_sound(record: &Record, key: &[u64]) -> bool {

@@ -80,6 +80,9 @@ impl Episodes {
         }
         self.counts.moved_pointers += u64::from(moved);
         let found = self.records.find(&self.naming.key);
+        if found.is_none() {
+            self.note_pointers(episode);
+        }
         let Some(record) = found.or_else(|| self.simulate()) else { return };
         let own = &mut self.episodes.items[episode as usize];
         own.record = record;
@@ -95,6 +98,19 @@ impl Episodes {
         let own = &mut self.episodes.items[episode as usize];
         own.channels.extend(self.naming.channels().iter().map(|named| named.channel));
         self.place(episode);
+    }
+
+    /// Notes the pointers, at the begin of an episode, of the arbiters at which nothing meets yet. They count if the
+    /// simulation goes on with further messages.
+    fn note_pointers(&mut self, episode: u32) {
+        for name in 0..self.naming.channels().len() {
+            for arbiter in 0..2 {
+                if !self.naming.channels()[name].is_contended(arbiter) {
+                    self.pointers[name][arbiter] = self.last_served(episode, (name, arbiter));
+                }
+            }
+        }
+        self.meets.clear();
     }
 
     /// Returns the candidate that an arbiter of a named channel has served last before an episode. Notes the episodes
@@ -148,12 +164,6 @@ impl Episodes {
     /// Simulates the described messages, and keeps the record. `None`: the run is to be simulated whole.
     pub fn simulate(&mut self) -> Option<u32> {
         let Self { paths, naming, described, pointers, packet, .. } = self;
-        let hops = |own: &Described| u64::from(own.bytes.div_ceil(*packet)) * paths.routers(own.path);
-        self.effort.simulate(described.iter().map(hops).sum());
-        if !self.effort.pays() {
-            self.give_up("too little repeats".to_owned());
-            return None;
-        }
         let name = |resource: u32| naming.name_of(resource);
         let message = |own: &Described| {
             let Path { ends, to, state, buses, .. } = paths.paths[own.path as usize];
@@ -165,23 +175,32 @@ impl Episodes {
         };
         let messages: Vec<BenchMessage> = described.iter().map(message).collect();
         let channel = |(name, own): (usize, &Named)| {
-            let last = |arbiter: usize| match &own.arbiters[arbiter][..] {
-                [only] => only.candidate,
-                _ => pointers[name][arbiter],
+            let last = |arbiter: usize| match (&own.arbiters[arbiter][..], pointers[name][arbiter]) {
+                ([only], NONE_SERVED) => only.candidate,
+                (_, last) => last,
             };
             let mut arbiters = paths.arbiters(own.channel).map(|own| own.map(|own| (own.0, NONE_SERVED)));
             arbiters.iter_mut().enumerate().for_each(|(number, own)| {
                 own.iter_mut().for_each(|own| own.1 = last(number));
             });
-            BenchChannel { channel: own.channel, bytes: own.bytes, arbiters }
+            let are_contended = [0, 1].map(|arbiter| own.is_contended(arbiter));
+            BenchChannel { channel: own.channel, bytes: own.bytes, arbiters, are_contended }
         };
         let channels: Vec<BenchChannel> = naming.channels().iter().enumerate().map(channel).collect();
+        let hops = |own: &Described| u64::from(own.bytes.div_ceil(*packet)) * paths.routers(own.path);
+        let known = self.bench.saved(&messages, &channels);
+        self.effort.simulate(described[known..].iter().map(hops).sum());
+        if !self.effort.pays() {
+            self.give_up("too little repeats".to_owned());
+            return None;
+        }
         let Some(outcome) = self.bench.simulate(&messages, &channels) else {
             self.give_up("packets wait for one another for ever".to_owned());
             return None;
         };
+        self.counts.simulated_hops += outcome.hops;
+        self.counts.continued += u64::from(known > 0);
         let record = self.record(outcome);
-        self.counts.simulated_hops += record.hops;
         self.counts.records += 1;
         Some(self.records.add(&self.naming.key, record))
     }
@@ -189,9 +208,7 @@ impl Episodes {
     /// Returns the record of the described messages.
     fn record(&self, outcome: Outcome) -> Record {
         let mut moments = vec![(outcome.counted, Moment::Counted)];
-        let mut hops = 0;
         for ((place, own), (first, member)) in (0..).zip(&self.described).zip(&outcome.members) {
-            hops += member.packets * self.paths.routers(own.path);
             if self.wants_arrivals {
                 moments.extend((own.bytes > self.packet).then_some((*first, Moment::First(place))));
                 moments.push((member.last, Moment::Last(place)));
@@ -231,7 +248,6 @@ impl Episodes {
             spans,
             over,
             members: members.into(),
-            hops,
         }
     }
 }

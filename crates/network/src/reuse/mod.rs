@@ -67,6 +67,8 @@ pub struct ReuseCounts {
     pub joins: u64,
     /// Times that episodes under way were merged.
     pub merges: u64,
+    /// Episodes whose simulation went on from a saved state.
+    pub continued: u64,
     /// Episodes of several messages that began with a round-robin pointer that an earlier episode had moved.
     pub moved_pointers: u64,
     /// Packet-hops of all messages.
@@ -84,6 +86,7 @@ impl ReuseCounts {
         self.records += other.records;
         self.joins += other.joins;
         self.merges += other.merges;
+        self.continued += other.continued;
         self.moved_pointers += other.moved_pointers;
         self.packet_hops += other.packet_hops;
         self.simulated_hops += other.simulated_hops;

@@ -51,8 +51,6 @@ pub(super) struct Record {
     /// Time after which nothing of the episode is left.
     pub over: u64,
     pub members: Box<[MemberOutcome]>,
-    /// Packet-hops of its messages.
-    pub hops: u64,
 }
 
 impl Record {

@@ -232,6 +232,8 @@ struct Seen {
     half_replayed: u32,
     joins: u32,
     merges: u32,
+    /// Cases with simulations that go on from a saved state.
+    continued: u32,
     moved_pointers: u32,
     /// Cases with buffers of one or two packets, whose credits hold packets back, with iSLIP or with a shared memory,
     /// some of whose messages are replayed.
@@ -261,6 +263,7 @@ fn compare(cases: u32) -> Seen {
         seen.half_replayed += u32::from(2 * reuse.replayed_messages >= reuse.messages && reuse.messages > 0);
         seen.joins += u32::from(reuse.joins > 0);
         seen.merges += u32::from(reuse.merges > 0);
+        seen.continued += u32::from(reuse.continued > 0);
         seen.moved_pointers += u32::from(reuse.moved_pointers > 0);
         let is_bound = case.buffer <= 2 || text.contains("virtual-output") || text.contains("shared-buffer");
         seen.bound += u32::from(is_bound && reuse.replayed_messages > 0);
@@ -281,6 +284,7 @@ fn check(cases: u32) {
     let least = |found: u32, tenths: u32| found * 10 >= cases * tenths;
     assert!(least(seen.half_replayed, 5) && least(seen.joins, 2) && least(seen.merges, 1), "{seen:?}");
     assert!(least(seen.moved_pointers, 1) && least(seen.bound, 1) && !least(seen.gave_up, 1), "{seen:?}");
+    assert!(least(seen.continued, 1), "{seen:?}");
     assert!(least(seen.parts, 3) && least(seen.half_duplex, 1) && least(seen.planes, 1), "{seen:?}");
 }
 

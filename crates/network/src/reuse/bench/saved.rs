@@ -1,0 +1,117 @@
+//! Saved states: simulations of episodes at their last release, from which those of episodes with further messages go on.
+
+use fabric::Partition;
+use fabric::routers::Routers;
+
+use super::{BenchChannel, BenchMessage, BenchTraffic, NONE_SERVED, Outcome};
+
+/// Largest memory of saved states, in bytes.
+const MOST_BYTES: u64 = 1 << 29;
+
+/// Largest number of saved states.
+const MOST_STATES: u64 = 16;
+
+/// Bytes of a state that are copied in the time of a packet-hop.
+const BYTES_PER_HOP: u64 = 512;
+
+/// Simulation of an episode. Times are in ticks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Simulation {
+    pub begin: u64,
+    pub channels: Vec<BenchChannel>,
+    /// By channel, the bytes that it will have sent at the end.
+    pub sent: Vec<u64>,
+    /// Places of the channels in which something is left.
+    pub open: Vec<usize>,
+    /// Packets of all messages.
+    pub packets: u64,
+    /// Packets of them whose heads have left their last routers.
+    pub left: u64,
+    /// Packet-hops so far.
+    pub hops: u64,
+    /// Time before which channels are not inspected.
+    pub inspected: u64,
+    pub outcome: Outcome,
+}
+
+impl Simulation {
+    /// Adds a channel, or the bytes that further messages send over it. `sent`: the bytes that it has sent so far, if it
+    /// is one. `is_held`: whether it is inspected.
+    pub fn add(&mut self, place: usize, own: &BenchChannel, (sent, is_held): (Option<u64>, bool)) {
+        let before = self.channels.get(place).map(|before| before.bytes);
+        if before.is_none() {
+            self.sent.push(sent.unwrap_or(0));
+            self.outcome.channels.push((0, [NONE_SERVED; 2]));
+        }
+        let further = own.bytes - before.unwrap_or(0);
+        if sent.is_some() {
+            self.sent[place] += further;
+        }
+        if is_held && further > 0 && !self.open.contains(&place) {
+            self.open.push(place);
+        }
+    }
+}
+
+/// Saved simulation.
+pub(super) struct Saved<R> {
+    pub partition: Partition<R, BenchTraffic>,
+    pub run: Simulation,
+}
+
+impl<R: Routers> Saved<R> {
+    /// Returns whether the simulation of further messages goes on from here. Pointers at the begin count only for
+    /// arbiters that decide.
+    fn precedes(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> bool {
+        let known = &self.partition.traffic().messages;
+        let alike = |(before, own): (&BenchChannel, &BenchChannel)| {
+            let counts = |number: usize| own.are_contended[number];
+            before.channel == own.channel && (0..2).all(|of| !counts(of) || before.arbiters[of] == own.arbiters[of])
+        };
+        messages.len() > known.len()
+            && messages[..known.len()] == known[..]
+            && messages[known.len()].at >= known.last().map_or(0, |last| last.at)
+            && self.run.channels.iter().zip(channels).all(alike)
+    }
+}
+
+/// Saved simulations, the least recent first.
+pub(super) struct SavedStates<R> {
+    all: Vec<Saved<R>>,
+    /// Bytes of a state.
+    bytes: u64,
+}
+
+impl<R: Routers> SavedStates<R> {
+    /// Creates an empty list for states of `bytes` bytes.
+    pub fn new(bytes: u64) -> Self {
+        Self { all: Vec::new(), bytes }
+    }
+
+    /// Returns the place of the saved simulation from which that of `messages` goes on.
+    pub fn find(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<usize> {
+        self.all.iter().rposition(|saved| saved.precedes(messages, channels))
+    }
+
+    /// Returns the number of messages of a saved simulation.
+    pub fn messages(&self, place: usize) -> usize {
+        self.all[place].partition.traffic().messages.len()
+    }
+
+    /// Takes out a saved simulation.
+    pub fn take(&mut self, place: usize) -> Saved<R> {
+        self.all.remove(place)
+    }
+
+    /// Saves a simulation, if this takes less time than to repeat it.
+    pub fn save(&mut self, partition: &Partition<R, BenchTraffic>, run: &Simulation) {
+        let most = (MOST_BYTES / self.bytes.max(1)).min(MOST_STATES) as usize;
+        if most == 0 || run.hops < self.bytes / BYTES_PER_HOP {
+            return;
+        }
+        if self.all.len() == most {
+            self.all.remove(0);
+        }
+        self.all.push(Saved { partition: partition.clone(), run: run.clone() });
+    }
+}
