@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import cutthrough as ct
 import pytest
 
 if TYPE_CHECKING:
@@ -27,6 +30,22 @@ def ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ring.toml").write_text(RING, encoding="utf-8")
     return tmp_path / "ring.toml"
+
+
+def test_python_reads_and_writes_records(ring: Path) -> None:
+    """Catches arguments without effect, and a finished point that writes nothing."""
+    kept, out = ring.parent / "kept", ring.parent / "out"
+    for _ in range(2):
+        ct.run(ring, points="0", directory=out, reuse_to=kept)
+    ct.run(ring, points="0", directory=out, reuse_to="kept")
+    assert ct.run(ring, points="0", reuse_from=kept)[0]["reuse"]["records"] == 0
+    for wrong, said in (
+        ({"reuse_to": kept}, "reuse_to: 2 points cannot write one file: choose one by `points`"),
+        ({"reuse_from": ""}, "reuse_from: . is no regular file"),
+        ({"reuse_from": kept, "executor": ThreadPoolExecutor(1)}, "reuse_from: it excludes `executor`"),
+    ):
+        with pytest.raises(ct.ExperimentError, match=re.escape(said)):
+            ct.run(ring, **wrong)
 
 
 def test_a_point_that_writes_records_runs_again_and_no_other(cutthrough: Callable[..., Any], ring: Path) -> None:

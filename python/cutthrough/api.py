@@ -31,6 +31,7 @@ from cutthrough.errors import Interrupted
 from cutthrough.experiment.objects import Experiment, built
 from cutthrough.keep.shares import points_of
 from cutthrough.runs.folder import Folder
+from cutthrough.runs.records import record_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -66,6 +67,8 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
     directory: str | Path | None = None,
     fresh: bool = False,
     points: str | None = None,
+    reuse_from: str | Path | None = None,
+    reuse_to: str | Path | None = None,
     watcher: Watcher | None = None,
     **sections: Any,
 ) -> Results:
@@ -84,6 +87,9 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
             have finished in it before are not run again.
         fresh: Whether points that have finished in `directory` before are run again.
         points: The points to run: a share (`3/16`), or numbers from 0 (`5,7-9`). Default: all.
+        reuse_from: File of records with which points with `simulation.reuse` begin. Excludes `executor`.
+        reuse_to: File that keeps the records of one point with `simulation.reuse`, which runs even if it has finished
+            in `directory` before. Excludes `executor`.
         watcher: Notified of the progress of the run about ten times a second. Default: a bar in notebooks, nothing
             elsewhere.
         sections: Top-level entries of the experiment, such as `topology=ct.topology.FatTree(k=4, n=4)`, or as tables
@@ -99,19 +105,28 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
         Interrupted: Ctrl-C was pressed; it holds the finished points.
     """
     own = 0 if threads is None else whole_number("threads", threads, 1, MOST_WORKERS)
-    effort = sweeps.Effort(whole_number("jobs", jobs, 0, MOST_WORKERS), own, executor)
     experiment = built(source, set, **sections)
     watcher = watcher or notebooks.run_bar()
-    chosen = None if points is None else points_of(points, len(json.loads(experiment.points())))
+    count = len(json.loads(experiment.points()))
+    numbers = range(count) if points is None else points_of(points, count)
+    reads, writes = (None if path is None else Path(path) for path in (reuse_from, reuse_to))
+    reuse = record_files(reads, writes, points=len(numbers), others="`executor`" if executor else None)
+    effort = sweeps.Effort(whole_number("jobs", jobs, 0, MOST_WORKERS), own, executor, reuse=reuse)
+    simulated = functools.partial(sweeps.run, experiment, effort, watcher, chosen=numbers)
     if directory is None:
-        return sweeps.run(experiment, effort, watcher, None, chosen)
-    with Folder.claim(Path(directory), experiment, fresh=fresh) as folder:
-        try:
-            results = sweeps.run(experiment, effort, watcher, folder, chosen)
-        except Interrupted as interrupted:
-            interrupted.results.save(directory)
-            raise
-        results.save(directory)
+        return simulated()
+    with Folder.claim(Path(directory), experiment, fresh=fresh, again=numbers if writes else ()) as folder:
+        return _saved(lambda: simulated(folder), Path(directory))
+
+
+def _saved(simulated: Callable[[], Results], directory: Path) -> Results:
+    """Returns the results of a run, and writes them to a folder even if the run is interrupted."""
+    try:
+        results = simulated()
+    except Interrupted as interrupted:
+        interrupted.results.save(directory)
+        raise
+    results.save(directory)
     return results
 
 

@@ -28,7 +28,6 @@ from cutthrough.cli.common import (
     ThreadsOption,
     complain,
     emit,
-    file_target,
     folder_target,
     out,
     parse_sets,
@@ -45,6 +44,7 @@ from cutthrough.points.table import MANY_PHASES, is_unconverged, phase_times
 from cutthrough.processes.together import named, together
 from cutthrough.quantities.measured import summary_note
 from cutthrough.results import Results, heat
+from cutthrough.runs.records import record_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,8 +61,8 @@ MOST_TABLES = 12
 MOST_MEASURED = 8
 #: Greatest number of points whose phases are printed.
 MOST_POINTS_OF_PHASES = 3
-#: How a file of records of reuse begins.
-RECORDS = b"cutthrough records of reuse\n"
+#: Names of the options that read and write records, and of the options that choose one point.
+RECORDS = ("--reuse-from", "--reuse-to", "`--points` or `--set`")
 
 MpiOption = Annotated[
     bool,
@@ -163,16 +163,16 @@ def run(
         if processes is not None:
             _begin(processes, "--jobs" if jobs else "--dask" if dask else None)
         experiment = experiments.read_file(file, overrides)
-        chosen = None if points is None else points_of(points, len(json.loads(experiment.points())), "--points")
+        count = len(json.loads(experiment.points()))
+        numbers = range(count) if points is None else points_of(points, count, "--points")
         options += [] if points is None else [f"points={points.replace('/', '-of-')}"]
-        numbers = range(len(json.loads(experiment.points()))) if chosen is None else chosen
         others = "--dask" if dask else "several processes" if processes is not None else None
-        reuse = _records(reuse_from, reuse_to, others, len(numbers))
+        reuse = record_files(reuse_from, reuse_to, points=len(numbers), others=others, names=RECORDS)
         again = numbers if reuse_to else ()
         directory = out_directory or (None if json_output else folder_of(file, options))
         with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh, again) as folder:
             effort = sweeps.Effort(jobs, threads or 0, executor, processes, reuse)
-            results, ended = _simulated(experiment, effort, folder, chosen)
+            results, ended = _simulated(experiment, effort, folder, numbers)
             results = replace(results, title=titled(results.title, sets))
             report(results, directory, json_output, Pictures(plots, formats), ended=ended)
             _note_unkept(results, reuse_to)
@@ -224,32 +224,6 @@ def _share(text: str) -> float:
     return share
 
 
-def _records(
-    source: Path | None, target: Path | None, others: str | None, points: int
-) -> tuple[Path | None, Path | None]:
-    """Returns the files of records of reuse, or refuses them. `others` is what runs points elsewhere."""
-    if others and (source or target):
-        raise refuse("--reuse-from" if source else "--reuse-to", f"it excludes {others}: leave one of them out")
-    if source and not source.is_file():
-        there = f"{source} is no regular file" if source.exists() else f"there is no file {source}"
-        raise refuse("--reuse-from", there)
-    if target and points > 1:
-        raise refuse("--reuse-to", f"{points} points cannot write one file: choose one by `--points` or `--set`")
-    if target and target.exists() and not target.is_dir():
-        _refuse_other_file(target)
-    return source, target and file_target(target, "--reuse-to").resolve()
-
-
-def _refuse_other_file(target: Path) -> None:
-    """Refuses to replace a file that holds no records of reuse, such as an experiment or a device."""
-    begin = b""
-    if target.is_file():
-        with target.open("rb") as file:
-            begin = file.read(len(RECORDS))
-    if begin != RECORDS:
-        raise refuse("--reuse-to", f"{target} exists and holds no records of reuse: name another file")
-
-
 def _note_unkept(results: Results, target: Path | None) -> None:
     """Says why no records have been written, if so."""
     reasons = [(point.get("reuse") or {}).get("gave_up") for point in results.points]
@@ -258,7 +232,7 @@ def _note_unkept(results: Results, target: Path | None) -> None:
 
 
 def _simulated(
-    experiment: _core.Experiment, effort: sweeps.Effort, folder: Folder | None, chosen: Sequence[int] | None
+    experiment: _core.Experiment, effort: sweeps.Effort, folder: Folder | None, chosen: Sequence[int]
 ) -> tuple[Results, bool]:
     """Returns the results of an experiment, and whether a signal has ended the run early."""
     try:
