@@ -48,6 +48,21 @@ def test_python_reads_and_writes_records(ring: Path) -> None:
             ct.run(ring, **wrong)
 
 
+def test_a_wrong_file_of_records_is_found_before_the_first_point(ring: Path) -> None:
+    """Catches a sweep that simulates points before it reads the file, and an error that does not name its point."""
+    kept, out = ring.parent / "kept", ring.parent / "out"
+    ct.run(ring, points="0", reuse_to=kept)
+    swept = {"sweep": {"link.bandwidth": ["400 Gb/s", "200 Gb/s"]}}
+    with pytest.raises(
+        ct.ExperimentError, match=r"point 1 \(link.bandwidth = \"200 Gb/s\"\): `--reuse-from .*another link"
+    ):
+        ct.run(ring, set=swept, jobs=1, directory=out, reuse_from=kept)
+    kept.write_bytes(kept.read_bytes()[:-9])
+    with pytest.raises(ct.ExperimentError, match="is cut or garbled"):
+        ct.run(ring, jobs=1, directory=out / "none", reuse_from=kept)
+    assert not [*(out / "none").rglob("*.json")]
+
+
 def test_a_point_that_writes_records_runs_again_and_no_other(cutthrough: Callable[..., Any], ring: Path) -> None:
     """Catches points of the folder that a run which writes records throws away, and a file that is not written."""
     assert cutthrough("run", ring, "--out", "out", *SILENT).status == 0

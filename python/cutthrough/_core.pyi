@@ -181,6 +181,9 @@ class Experiment:
         proofs take all processors. Raises ExperimentError, RunError, Cancelled; leaves the interpreter free.
         """
 
+def check_records(path: str | PathLike[str], simulator: str) -> None:
+    """Checks a file of records of episodes as far as no point matters. Raises ExperimentError."""
+
 @final
 class Topology:
     """A machine's shape, from a shorthand (`torus:8x8x8`) or a table as JSON."""

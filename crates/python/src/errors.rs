@@ -122,6 +122,6 @@ pub fn unfinished(error: &PointError) -> PyErr {
     match error {
         PointError::Experiment(error) => wrong(error),
         PointError::Run(sim::RunError::Cancelled) => Cancelled::new_err(error.to_string()),
-        PointError::Run(error) => RunError::new_err(error.to_string()),
+        PointError::Run(_) | PointError::RunOf(..) => RunError::new_err(error.to_string()),
     }
 }

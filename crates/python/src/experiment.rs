@@ -9,13 +9,20 @@ use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
 use sim::{CheckpointPlace, Point, ReuseFiles, RunOptions};
 
-use crate::errors::{unfinished, wrong, wrong_topology};
+use crate::errors::{unfinished, wrong, wrong_key, wrong_topology};
 use crate::mapping::numbers;
 use crate::processes::Processes;
 use crate::programs::{Program, Runs};
 use crate::progress::Progress;
 use crate::topology::{Topology, doubles};
 use crate::watched::{interruptible, watched};
+
+/// Checks a file of records of episodes as far as it does not depend on a point. `simulator` is the version and the
+/// build.
+#[pyfunction]
+pub fn check_records(py: Python<'_>, path: PathBuf, simulator: String) -> PyResult<()> {
+    py.detach(|| sim::check_records(&path, &simulator)).map_err(|error| wrong_key(&error))
+}
 
 /// A checked experiment: one point, or the points of a sweep.
 #[pyclass(frozen, module = "cutthrough._core")]

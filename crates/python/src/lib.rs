@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use crate::errors::{Cancelled, ExperimentError, RunError, error_text};
     #[pymodule_export]
-    use crate::experiment::Experiment;
+    use crate::experiment::{Experiment, check_records};
     #[pymodule_export]
     use crate::mapping::{
         Machine, MapProgress, TaskGraph, default_budget, hosts_of_list, hosts_of_machine, map_tasks, mapping_catalogue,

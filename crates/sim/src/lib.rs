@@ -16,7 +16,7 @@ pub use ::network::{Machine, Network, Packets, Part, Sample, SourceWaits, traffi
 pub use ::system::{
     CheckpointPlace, GivenPrograms, Job, JobCounts, OperationVolumes, Phase, Progress, ReuseFiles, RunContext,
     RunError, RunLength, RunOptions, RunState, RunTotals, SATURATED_BELOW, SetLoads, System, Workload, WorkloadRun,
-    run, saturation,
+    check_records, run, saturation,
 };
 pub use ::traffic::pacers::{PacerSpec, WindowSpec};
 pub use completed::{Completed, completed};

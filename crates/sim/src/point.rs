@@ -25,6 +25,9 @@ pub enum PointError {
     /// The run ended without a result.
     #[error(transparent)]
     Run(RunError),
+    /// The run of a point ended without a result. The first text names the point, if there are several.
+    #[error("{0}{1}")]
+    RunOf(String, RunError),
 }
 
 /// Builds a point's system. Reports progress, and stops with an error if `progress` is cancelled.
@@ -50,11 +53,21 @@ fn located(experiment: &Experiment, point: &Point, error: &KeyError) -> Experime
     experiment.error_in(point, &error.key, &*error.message)
 }
 
+/// Returns the beginning of a message that names a point by its values. Empty for an experiment without a sweep.
+fn name_of(point: &Point) -> String {
+    let values: Vec<String> = point.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    if values.is_empty() { String::new() } else { format!("point {} ({}): ", point.index, values.join(", ")) }
+}
+
 /// Converts the error of a run. Errors of the experiment get their place in the file.
 fn ended(experiment: &Experiment, point: &Point, error: RunError) -> PointError {
     match error {
         RunError::System(error) => located(experiment, point, &error).into(),
-        other => PointError::Run(other),
+        RunError::Records(error) => {
+            experiment.error_in(point, &error.key, format!("{}{}", name_of(point), error.message)).into()
+        }
+        RunError::Cancelled => PointError::Run(error),
+        other => PointError::RunOf(name_of(point), other),
     }
 }
 

@@ -36,6 +36,7 @@ pub use networks::complete_delays;
 pub use ports::connected_ports;
 pub use progress::{Phase, Progress};
 pub use proofs::Proofs;
+pub use reuse::check_records;
 pub use run::checkpoints::CheckpointPlace;
 pub use run::outcome::{ReuseFiles, RunError, RunOptions};
 pub use run::{division, most_runs, run, saturation, search, simulate};

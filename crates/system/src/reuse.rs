@@ -1,5 +1,7 @@
 //! Keys that exclude `simulation.reuse`, and results of reuse.
 
+use std::path::Path;
+
 use ::experiment::{ExperimentSpec, JoinedNetworkSpec, Model, WorkloadSpec};
 use ::mpi::collectives::CollectiveBackend;
 use ::network::{Feature, Network, NetworkModel, ReuseCounts, ReuseRecords};
@@ -241,6 +243,46 @@ fn digest(system: &System) -> String {
     format!("{:x}", checksum(&bytes))
 }
 
+/// Returns an error of the file that a run begins with.
+fn wrong_file(path: &Path, what: &str) -> KeyError {
+    KeyError::new("simulation.reuse", format!("`--reuse-from {}` {what}", path.display()))
+}
+
+/// Message of the error of a damaged file.
+const DAMAGED: &str = "is cut or garbled: write it again with `--reuse-to`";
+
+/// Conditions under which kept records hold: their names and values.
+type Conditions = Vec<(String, String)>;
+
+/// Returns the conditions and the records that the bytes of a file hold.
+fn unpack<'a>(path: &Path, bytes: &'a [u8], simulator: &str) -> Result<(Conditions, &'a [u8]), KeyError> {
+    let wrong = |what: &str| wrong_file(path, what);
+    let damaged = || wrong(DAMAGED);
+    let whole = bytes.strip_prefix(MAGIC).ok_or_else(|| wrong("is not a file that `--reuse-to` has written"))?;
+    let (mut rest, sum) = whole.split_last_chunk().ok_or_else(damaged)?;
+    if u64::from_le_bytes(*sum) != checksum(rest) {
+        return Err(damaged());
+    }
+    let version = String::take(&mut rest).ok_or_else(damaged)?;
+    if version != simulator {
+        let both = format!("is of Cutthrough {version}, and this is {simulator}");
+        return Err(wrong(&format!("{both}: write it again with `--reuse-to`")));
+    }
+    Ok((Vec::take(&mut rest).ok_or_else(damaged)?, rest))
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, KeyError> {
+    units::input::REUSE.read(path).map_err(|error| wrong_file(path, &error.to_string()))
+}
+
+/// Checks a file of records as far as it does not depend on the system.
+///
+/// # Errors
+/// If the file cannot be read, is no such file, is cut or garbled, or is of another version or build.
+pub fn check_records(path: &Path, simulator: &str) -> Result<(), KeyError> {
+    unpack(path, &bytes_of(path)?, simulator).map(|_| ())
+}
+
 /// Reads the records that an earlier run has kept.
 ///
 /// # Errors
@@ -252,27 +294,16 @@ pub(crate) fn read(system: &System, files: &ReuseFiles) -> Result<Option<ReuseRe
         return Err(KeyError::new("simulation.reuse", format!("`{option}` requires `simulation.reuse = true`")));
     }
     let Some(path) = &files.from else { return Ok(None) };
-    let wrong = |what: &str| KeyError::new("simulation.reuse", format!("`--reuse-from {}` {what}", path.display()));
-    let bytes = units::input::REUSE.read(path).map_err(|error| wrong(&error.to_string()))?;
-    let whole = bytes.strip_prefix(MAGIC).ok_or_else(|| wrong("is not a file that `--reuse-to` has written"))?;
-    let damaged = || wrong("is cut or garbled: write it again with `--reuse-to`");
-    let (mut rest, sum) = whole.split_last_chunk().ok_or_else(damaged)?;
-    if u64::from_le_bytes(*sum) != checksum(rest) {
-        return Err(damaged());
-    }
-    let version = String::take(&mut rest).ok_or_else(damaged)?;
-    if version != files.simulator {
-        let own = &files.simulator;
-        return Err(wrong(&format!("is of Cutthrough {version}, and this is {own}: write it again with `--reuse-to`")));
-    }
-    let kept: Vec<(String, String)> = Vec::take(&mut rest).ok_or_else(damaged)?;
+    let bytes = bytes_of(path)?;
+    let (kept, records) = unpack(path, &bytes, &files.simulator)?;
     if let Some((own, other)) = conditions(system).iter().zip(&kept).find(|(own, other)| own != other) {
         let (name, own, other) = (&own.0, &own.1, &other.1);
         let both =
             if own.len() + other.len() > MOST_SHOWN { String::new() } else { format!(" ({other} instead of {own})") };
-        return Err(wrong(&format!("is of another {name}{both}: records hold for equal networks only")));
+        let what = format!("is of another {name}{both}: records hold for equal networks only");
+        return Err(wrong_file(path, &what));
     }
-    ReuseRecords::read(rest).map(Some).ok_or_else(damaged)
+    ReuseRecords::read(records).map(Some).ok_or_else(|| wrong_file(path, DAMAGED))
 }
 
 /// Writes the records of a run for later ones.

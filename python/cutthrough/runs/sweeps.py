@@ -152,6 +152,9 @@ def run(
         missing = [replace(job, checkpoints=folder.checkpoints(job.index)) for job in missing]
     complete = len(wanted) == len(jobs)
     try:
+        source, _ = effort.reuse
+        if source is not None and missing:
+            _core.check_records(source, identity.simulator())
         validate(missing, effort)
         if folder is not None:
             folder.begin()

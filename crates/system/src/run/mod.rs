@@ -44,7 +44,7 @@ pub fn run(system: &System, options: &RunOptions) -> Result<PointResult, RunErro
 /// Runs a system that is known not to deadlock. A run that cannot go on with `simulation.reuse` is repeated without it.
 pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, RunError> {
     refuse_processes(system, options)?;
-    let records = reuse::read(system, &options.reuse)?;
+    let records = reuse::read(system, &options.reuse).map_err(RunError::Records)?;
     match simulate_once(system, options, records) {
         Err(RunError::GaveUp(reason)) => {
             let point = simulate_once(&system.without_reuse(), options, None)?;

@@ -60,6 +60,9 @@ pub enum RunError {
     /// The run is repeated without `simulation.reuse`. `run` and `simulate` do so themselves.
     #[error("the run cannot go on with `simulation.reuse`: {0}")]
     GaveUp(String),
+    /// Records of reuse cannot be used in this run.
+    #[error(transparent)]
+    Records(KeyError),
     /// A checkpoint cannot be written, or cannot be gone on from.
     #[error("{0}")]
     Checkpoint(String),
