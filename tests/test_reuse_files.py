@@ -32,12 +32,14 @@ def ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "ring.toml"
 
 
-def test_python_reads_and_writes_records(ring: Path) -> None:
-    """Catches arguments without effect, and a finished point that writes nothing."""
+def test_python_reads_and_writes_records_with_the_permissions_of_the_file(ring: Path) -> None:
+    """Catches arguments without effect, a finished point that writes nothing, and a file that others may read."""
     kept, out = ring.parent / "kept", ring.parent / "out"
     for _ in range(2):
         ct.run(ring, points="0", directory=out, reuse_to=kept)
+        kept.chmod(0o640)
     ct.run(ring, points="0", directory=out, reuse_to="kept")
+    assert kept.stat().st_mode & 0o777 == 0o640
     assert ct.run(ring, points="0", reuse_from=kept)[0]["reuse"]["records"] == 0
     for wrong, said in (
         ({"reuse_to": kept}, "reuse_to: 2 points cannot write one file: choose one by `points`"),

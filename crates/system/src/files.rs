@@ -14,6 +14,7 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
 }
 
 /// Writes a file aside, forces it to disk and renames it, so that the former file stays until the new one is complete.
+/// The permissions of the former file are kept.
 ///
 /// # Errors
 /// If the file cannot be written. Nothing is left then but the former file.
@@ -22,6 +23,9 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     aside.push(".tmp");
     let write = || -> io::Result<()> {
         let mut file = File::create(&aside)?;
+        if let Ok(former) = fs::metadata(path) {
+            file.set_permissions(former.permissions())?;
+        }
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&aside, path)?;
