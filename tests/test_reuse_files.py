@@ -94,6 +94,9 @@ def test_a_point_that_writes_records_runs_again_and_no_other(cutthrough: Callabl
         (["--reuse-from", "ring.toml"], "is not a file that `--reuse-to` has written"),
         (["--dask", "tcp://127.0.0.1:1", "--reuse-from", "ring.toml"], "--reuse-from: it excludes --dask"),
         (["--validate", ""], "--validate: `` is not a share"),
+        (["--validate", "101%"], "--validate: `101%` is not a share"),
+        (["--validate", "1"], "--validate: `1` may mean 1% or 100%"),
+        (["--validate", "2%", "--set", "simulation.validate=0.5"], "--validate: it excludes `--set simulation.valid"),
     ],
 )
 def test_files_that_would_be_lost_or_ignored_are_refused(

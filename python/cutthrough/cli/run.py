@@ -80,7 +80,7 @@ ValidateOption = Annotated[
     typer.Option(
         "--validate",
         metavar="SHARE",
-        help="Flow model: also simulate a share of the packets, such as `1%`, and give the error of the flows.",
+        help="Flow model: also simulate a share of the packets, such as `1%` or 0.01, and give the error of the flows.",
         show_default=False,
     ),
 ]
@@ -204,6 +204,8 @@ def _chosen(options: list[str], *, saturation: bool, unproven: bool, validate: s
         chosen.append(("measure.unproven", "true"))
         options.append("unproven")
     if validate is not None:
+        if any(option.partition("=")[0].strip() == "simulation.validate" for option in options):
+            raise refuse("--validate", "it excludes `--set simulation.validate`: leave one of them out")
         chosen.append(("simulation.validate", str(_share(validate))))
         options.append(f"validate={validate.replace('%', '-percent')}")
     return chosen
@@ -213,14 +215,16 @@ def _share(text: str) -> float:
     """Returns a share that is written as `1%` or `0.01`.
 
     Raises:
-        ExperimentError: The text is no number above 0 and at most 1.
+        ExperimentError: The text is no such share, or may be meant as either: a bare `1`.
     """
     try:
         share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         share = math.nan
     if not 0 < share <= 1:
-        raise refuse("--validate", f"`{text}` is not a share above 0 and at most 1", help="write for example `1%`")
+        raise refuse("--validate", f"`{text}` is not a share above 0 and at most 100%", help="write for example `1%`")
+    if share == 1 and not text.endswith("%"):
+        raise refuse("--validate", f"`{text}` may mean 1% or 100%", help="write the sign `%`, or a fraction below 1")
     return share
 
 
