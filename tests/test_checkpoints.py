@@ -119,6 +119,23 @@ def test_a_damaged_checkpoint_is_refused_until_it_is_removed(tmp_path: Path) -> 
     assert fresh.returncode == 0, fresh.stderr
 
 
+def test_a_damaged_checkpoint_of_a_sweep_names_its_point(tmp_path: Path) -> None:
+    """Catches an error of one of many points that names a hash alone, and an interruption that hides what is kept."""
+    file, out = tmp_path / "small.toml", tmp_path / "out"
+    file.write_text(TRAFFIC + '\n[sweep]\n"workload.load" = [0.4, 0.5]\n', encoding="utf-8")
+    arguments = ("run", str(file), "-o", str(out), "--plots", "none", "-j", "1")
+    with subprocess.Popen(command("", 1, *arguments), stderr=subprocess.PIPE, text=True) as process:
+        while not [*out.glob("points/*.checkpoint/manifest")]:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert f"interrupted: 0 finished points and 1 checkpoint kept in {out}; the same command goes on" in said
+    for manifest in out.glob("points/*.checkpoint/manifest"):
+        manifest.write_bytes(b"")
+    refused = _run("", 1, *arguments)
+    assert (refused.returncode, "point 0 (workload.load = 0.4): the checkpoint in " in refused.stderr) == (1, True)
+
+
 def test_a_run_without_a_folder_is_refused(tmp_path: Path) -> None:
     """Catches a key that is ignored where there is no folder."""
     file = tmp_path / "small.toml"

@@ -172,11 +172,11 @@ def run(
         directory = out_directory or (None if json_output else folder_of(file, options))
         with Signals() as signals, workers(dask) as executor, hold(directory, experiment, fresh, again) as folder:
             effort = sweeps.Effort(jobs, threads or 0, executor, processes, reuse)
-            results, ended = _simulated(experiment, effort, folder, numbers)
+            results, saved = _simulated(experiment, effort, folder, numbers)
             results = replace(results, title=titled(results.title, sets))
-            report(results, directory, json_output, Pictures(plots, formats), ended=ended)
+            report(results, directory, json_output, Pictures(plots, formats), saved=saved)
             _note_unkept(results, reuse_to)
-        if ended:
+        if saved is not None:
             raise typer.Exit(signals.status)
 
 
@@ -237,13 +237,13 @@ def _note_unkept(results: Results, target: Path | None) -> None:
 
 def _simulated(
     experiment: _core.Experiment, effort: sweeps.Effort, folder: Folder | None, chosen: Sequence[int]
-) -> tuple[Results, bool]:
-    """Returns the results of an experiment, and whether a signal has ended the run early."""
+) -> tuple[Results, int | None]:
+    """Returns the results of an experiment. If a signal has ended the run early, also the number of checkpoints."""
     try:
         with Bar() as bar:
-            return sweeps.run(experiment, effort, bar, folder, chosen), False
+            return sweeps.run(experiment, effort, bar, folder, chosen), None
     except Interrupted as interrupted:
-        return interrupted.results, True
+        return interrupted.results, 0 if folder is None else folder.unfinished()
 
 
 def plot(
@@ -287,9 +287,12 @@ def plot(
 
 
 def report(
-    results: Results, directory: Path | None, json_output: bool, pictures: Pictures, *, ended: bool = False
+    results: Results, directory: Path | None, json_output: bool, pictures: Pictures, *, saved: int | None = None
 ) -> None:
-    """Writes and prints results. Skips plots, which take time, if the run ended early."""
+    """Writes and prints results. Skips plots, which take time, if the run ended early.
+
+    `saved` is the number of checkpoints of a run that ended early.
+    """
     if directory is not None and results.points:
         results.save(directory)
     if json_output:
@@ -305,11 +308,12 @@ def report(
             out.print(f"Note: {note}", markup=False, soft_wrap=True)
     for warning in checks.warnings_of(results.points):
         complain(warning)
-    if ended:
-        kept = f" kept in {directory}; the same command goes on" if directory is not None and results.points else ""
-        complain(f"interrupted: {results.runs} finished points{kept}")
+    if saved is not None:
+        what = f"{results.runs} finished points" + (f" and {counted(saved, 'checkpoint')}" if saved else "")
+        is_kept = directory is not None and (results.points or saved)
+        complain(f"interrupted: {what}" + (f" kept in {directory}; the same command goes on" if is_kept else ""))
     if directory is not None and results.points:
-        plots = [] if ended else pictures.draw(results, directory)
+        plots = [] if saved is not None else pictures.draw(results, directory)
         if not json_output:
             _say_where(directory, plots)
     _warn_of_uncertainty(results)
