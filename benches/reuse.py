@@ -47,6 +47,8 @@ LARGE_STEP: dict[str, Any] = {
     "bucket_size": "256 MiB",
     "overlap": False,
 }
+#: Part of this step with 4 stages of 16 replicas on 512 GPUs, in which several buckets share the rails at a time.
+OVERLAPPED_STEP: dict[str, Any] = {**LARGE_STEP, "pipeline": 4, "layers": 16, "micro_batches": 4, "overlap": True}
 #: Parts of the interfaces of rails: a gap of messages, a latency, and a bus.
 PARTS: dict[str, Any] = {
     "gap": "50 ns",
@@ -102,6 +104,7 @@ LARGE = {
     "ring, 1024 nodes, 1 GiB": on_tree(32, {**RING, "size": "1 GiB"}),
     "step, 128 GPUs": on_rails(16, STEP),
     "step, 128 GPUs, parts": on_rails(16, STEP, PARTS),
+    "step, 512 GPUs, overlapped buckets": on_rails(64, OVERLAPPED_STEP),
 }
 #: Cases that take hours without reuse: only the run with reuse is measured.
 ALONE = {"step, 16,384 GPUs": on_rails(2048, LARGE_STEP)}

@@ -3,14 +3,14 @@
 //! A run that gives up is repeated, so that all effort until then is wasted. The trial is therefore a small part of the
 //! expected work. It grows by all packet-hops that the packet model would have simulated so far.
 
-/// Effort that any run may waste, in packet-hops of the packet model: some 30 milliseconds.
-pub(super) const LEAST_TRIAL: u64 = 1 << 18;
+/// Effort that any run may waste, in packet-hops of the packet model: some 15 milliseconds.
+pub(super) const LEAST_TRIAL: u64 = 1 << 17;
 
 /// Largest part of the expected work that a run may waste.
-const TRIAL_PART: u64 = 40;
+const TRIAL_PART: u64 = 25;
 
 /// Effort of one simulated packet-hop of an episode.
-const SIMULATED: u64 = 3;
+const SIMULATED: u64 = 2;
 
 /// Effort of a simulated episode besides its packet-hops: it begins, becomes idle, and leaves a record.
 const EPISODE: u64 = 50;
