@@ -6,6 +6,7 @@ use units::{Draw, Record};
 use crate::catalogue::Arbitration;
 use crate::fabric::Fabric;
 use crate::footprint::bytes_of;
+use crate::routers::Arbiter;
 
 /// A set of candidates, one bit each, over one or more words.
 pub type Mask<'a> = &'a [u64];
@@ -311,6 +312,21 @@ impl<S: Side> RequestTable<S> {
     pub fn last(&self, output: usize) -> usize {
         let OutputEntry { mut side, .. } = self.lines[output];
         if self.words > 2 { self.wide_last[output] as usize } else { usize::from(*side.last()) }
+    }
+
+    /// Returns the candidate that an arbiter has served last, if the table is that of the outputs.
+    pub fn last_served(&self, arbiter: Arbiter) -> Option<usize> {
+        match arbiter {
+            Arbiter::Output(output) => Some(self.last(output)),
+            Arbiter::Input(_) | Arbiter::Router(_) => None,
+        }
+    }
+
+    /// Moves the round-robin pointer of an arbiter to a candidate, if the table is that of the outputs.
+    pub fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
+        if let Arbiter::Output(output) = arbiter {
+            self.set_last(output, candidate);
+        }
     }
 
     /// Moves the round-robin pointer to a candidate. `None`: before the lowest.

@@ -325,16 +325,11 @@ impl Routers for OutputQueued {
     }
 
     fn last_served(&self, arbiter: Arbiter) -> Option<usize> {
-        match arbiter {
-            Arbiter::Output(output) => Some(self.requests.last(output)),
-            Arbiter::Input(_) | Arbiter::Router(_) => None,
-        }
+        self.requests.last_served(arbiter)
     }
 
     fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
-        if let Arbiter::Output(output) = arbiter {
-            self.requests.set_last(output, candidate);
-        }
+        self.requests.set_last_served(arbiter, candidate);
     }
 
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {

@@ -210,17 +210,15 @@ impl Routers for InputCrosspointQueued {
 
     fn last_served(&self, arbiter: Arbiter) -> Option<usize> {
         match arbiter {
-            Arbiter::Output(output) => Some(self.columns.last(output)),
             Arbiter::Input(port) => Some(self.inputs.last(port)),
-            Arbiter::Router(_) => None,
+            _ => self.columns.last_served(arbiter),
         }
     }
 
     fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
         match arbiter {
-            Arbiter::Output(output) => self.columns.set_last(output, candidate),
             Arbiter::Input(port) => self.inputs.set_last(port, candidate),
-            Arbiter::Router(_) => {}
+            _ => self.columns.set_last_served(arbiter, candidate),
         }
     }
 
