@@ -260,12 +260,6 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// Creates a queue of one packet.
-    #[inline]
-    pub fn of(packet: PacketSlot) -> Self {
-        Self { head: packet, tail: packet }
-    }
-
     /// Returns the first packet, or `NONE`.
     #[inline]
     pub fn head(&self) -> PacketSlot {
@@ -312,5 +306,100 @@ impl Queue {
         let packet = self.head;
         self.head = pool[packet].next;
         packet
+    }
+}
+
+/// First-in first-out queue of packets that takes 4 bytes: its packets are linked in a ring through the pool, so that
+/// the last packet leads to the first.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring {
+    /// Last packet, or `NONE`.
+    last: PacketSlot,
+}
+units::record!(Ring { last });
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self { last: PacketSlot::NONE }
+    }
+}
+
+impl Ring {
+    /// Creates a queue of one packet.
+    #[inline(always)]
+    pub fn of(pool: &mut Pool, packet: PacketSlot) -> Self {
+        pool[packet].next = packet;
+        Self { last: packet }
+    }
+
+    /// Returns whether the queue is empty.
+    pub fn is_empty(&self) -> bool {
+        self.last == PacketSlot::NONE
+    }
+
+    /// Returns the first packet. The queue must not be empty.
+    #[inline(always)]
+    pub fn first(&self, pool: &Pool) -> PacketSlot {
+        pool[self.last].next
+    }
+
+    /// Iterates over the packets, from the first to the last.
+    pub fn packets(&self, pool: &Pool) -> impl Iterator<Item = PacketSlot> {
+        let first = pool.get(self.last).map(|last| last.next);
+        std::iter::successors(first, |&packet| (packet != self.last).then(|| pool[packet].next))
+    }
+
+    /// Appends a packet to a queue of which the caller knows whether it is empty.
+    #[inline(always)]
+    pub fn push(&mut self, pool: &mut Pool, packet: PacketSlot, was_empty: bool) {
+        if was_empty {
+            *self = Self::of(pool, packet);
+            return;
+        }
+        let (packets, last) = (&mut pool.packets[..], self.last);
+        packets[packet.index()].next = std::mem::replace(&mut packets[last.index()].next, packet);
+        self.last = packet;
+    }
+
+    /// Removes and returns the first packet, its size, and whether none is left. The queue must not be empty.
+    #[inline(always)]
+    pub fn pop(&mut self, pool: &mut Pool) -> (PacketSlot, u32, bool) {
+        // A slice in registers: its bounds are not read again after a packet is written.
+        let (packets, last) = (&mut pool.packets[..], self.last);
+        let first = packets[last.index()].next;
+        let Packet { next, bytes, .. } = packets[first.index()];
+        packets[last.index()].next = next;
+        self.last = if first == last { PacketSlot::NONE } else { last };
+        (first, bytes, first == last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_ring_is_a_queue(steps in prop::collection::vec(any::<bool>(), 1..60)) {
+            // Would catch a ring that loses a packet or its order, or whose last packet leaves a link behind.
+            let mut pool = Pool::new();
+            let (mut ring, mut queue) = (Ring::default(), VecDeque::new());
+            for enters in steps {
+                if enters {
+                    let packet = pool.put(Packet::new(0, 0, NodeId(0), (RouteState(0), 1)));
+                    ring.push(&mut pool, packet, queue.is_empty());
+                    queue.push_back(packet);
+                } else if let Some(first) = queue.pop_front() {
+                    prop_assert_eq!(ring.first(&pool), first);
+                    prop_assert_eq!(ring.pop(&mut pool), (first, 1, queue.is_empty()));
+                    pool.free(first);
+                }
+                prop_assert_eq!(ring.packets(&pool).collect::<VecDeque<_>>(), queue.clone());
+                prop_assert_eq!(ring.is_empty(), queue.is_empty());
+            }
+        }
     }
 }

@@ -23,7 +23,7 @@ use crate::catalogue::{Arbitration, CreditRule, OutputQueuedSpec};
 use crate::fabric::{Arrival, Buffers, Fabric, Leaving, Outgoing, QUEUED, Sent, Space};
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::index::{InputId, PacketSlot};
-use crate::packet::Queue;
+use crate::packet::Ring;
 use crate::prefetch::Prefetch;
 use crate::profile::Profile;
 use crate::routers::arbiter::{ArbitrationContext, Last, RequestTable};
@@ -126,10 +126,8 @@ impl OutputQueued {
     fn depart<P: Profile>(&mut self, fabric: &mut Fabric, departure: Departure, now: u64) {
         let Departure { output, candidate, input, out, vc } = departure;
         let crosspoint = &mut self.crosspoints[input.index() * self.row + out];
-        let packet = crosspoint.queue.head();
-        let bytes = fabric.pool[packet].bytes;
-        crosspoint.queue.pop(&fabric.pool);
-        self.requests.serve(output, candidate, crosspoint.queue.is_empty());
+        let (packet, bytes, is_empty) = crosspoint.queue.pop(&mut fabric.pool);
+        self.requests.serve(output, candidate, is_empty);
         let Sent { time, more } = fabric.transmit::<QUEUED, P>(output, Outgoing { packet, bytes, vc }, now);
         if more {
             fabric.wake_at(output, now + time);
@@ -151,10 +149,10 @@ impl OutputQueued {
         fabric.activate::<P>(router as usize, out);
         if was_empty && fabric.holds_only_queued() {
             // Written without being read: there are many crosspoints, and most are not in a near cache.
-            *crosspoint = Crosspoint { queue: Queue::of(packet), held: bytes };
+            *crosspoint = Crosspoint { queue: Ring::of(&mut fabric.pool, packet), held: bytes };
             return bytes;
         }
-        crosspoint.queue.push(&mut fabric.pool, packet);
+        crosspoint.queue.push(&mut fabric.pool, packet, was_empty);
         // A row counter counts for the whole row.
         crosspoint.held += if self.rule == CreditRule::RowCounter || !counts { 0 } else { bytes };
         crosspoint.held
@@ -315,8 +313,9 @@ impl Routers for OutputQueued {
         }
     }
 
-    fn heads<'a>(&'a self, _fabric: &'a Fabric, input: InputId) -> impl Iterator<Item = PacketSlot> + 'a {
-        self.crosspoints[input.row(self.row)].iter().map(|crosspoint| crosspoint.queue.head())
+    fn heads<'a>(&'a self, fabric: &'a Fabric, input: InputId) -> impl Iterator<Item = PacketSlot> + 'a {
+        let row = &self.crosspoints[input.row(self.row)];
+        row.iter().filter_map(|crosspoint| crosspoint.queue.packets(&fabric.pool).next())
     }
 
     fn sharing(&self) -> Sharing {

@@ -58,9 +58,9 @@ impl InputCrosspointQueued {
     ) {
         let out = usize::from(fabric.pool[packet].out);
         let crosspoint = &mut self.crosspoints[input.index() * self.row + out];
-        crosspoint.queue.push(&mut fabric.pool, packet);
+        let was_empty = self.columns.add(base + out, input.candidate(base, self.vc_shift));
+        crosspoint.queue.push(&mut fabric.pool, packet, was_empty);
         crosspoint.held += bytes;
-        self.columns.add(base + out, input.candidate(base, self.vc_shift));
     }
 
     /// Notes the packet that an output sends now.
@@ -100,12 +100,12 @@ impl InputCrosspointQueued {
         let first = InputId::new(base, 0, self.vc_shift);
         let turn = ArbitrationContext { rule: self.arbitration, router, output };
         let column = Column { crosspoints: &self.crosspoints, row: self.row, first, output, out };
-        let Some((candidate, vc)) = self.columns.pick(fabric, turn, &column) else { return fabric.block(output) };
+        let Some((candidate, vc)) = self.columns.pick(fabric, turn, &column) else {
+            return fabric.block(output);
+        };
         let crosspoint = &mut self.crosspoints[first.plus(candidate).index() * self.row + out];
-        let packet = crosspoint.queue.pop(&fabric.pool);
-        let bytes = fabric.pool[packet].bytes;
+        let (packet, bytes, is_empty) = crosspoint.queue.pop(&mut fabric.pool);
         crosspoint.held -= bytes;
-        let is_empty = crosspoint.queue.is_empty();
         self.columns.serve(output, candidate, is_empty);
         self.note_leaving(output, candidate, bytes);
         let Sent { time, more } = fabric.transmit::<QUEUED, P>(output, Outgoing { packet, bytes, vc }, now);
@@ -124,17 +124,14 @@ impl InputCrosspointQueued {
         let lacking = self.depth - own_depth(fabric, base);
         for candidate in 0..usize::from(router.ports) << self.vc_shift {
             let crosspoint = &self.crosspoints[first.plus(candidate).index() * self.row + out];
-            let next =
-                |&packet: &PacketSlot| Some(fabric.pool[packet].next).filter(|&packet| packet != PacketSlot::NONE);
-            let head = Some(crosspoint.queue.head()).filter(|&head| head != PacketSlot::NONE);
-            let bytes: u32 = std::iter::successors(head, next).map(|packet| fabric.pool[packet].bytes).sum();
+            let bytes: u32 = crosspoint.queue.packets(&fabric.pool).map(|packet| fabric.pool[packet].bytes).sum();
             if bytes + lacking != crosspoint.held || bytes + lacking > self.depth {
                 return Err(format!(
                     "crosspoint {candidate} of output {output} counts {} B of {bytes}",
                     crosspoint.held.wrapping_sub(lacking)
                 ));
             }
-            if self.columns.has(output, candidate) != head.is_some() {
+            if self.columns.has(output, candidate) == crosspoint.queue.is_empty() {
                 return Err(format!(
                     "crosspoint {candidate} of output {output} is not known to have packets, or has none"
                 ));

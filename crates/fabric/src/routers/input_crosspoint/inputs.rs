@@ -130,7 +130,6 @@ impl InputCrosspointQueued {
                 continue;
             }
             self.queues[queue].remove(&mut fabric.pool, packet);
-            fabric.pool[packet].next = PacketSlot::NONE;
             let class = fabric.outputs[base + usize::from(out)].class;
             let (time, tail_in) = (fabric.time_on(class, bytes), fabric.tail_in::<P>(packet, now));
             busy = busy.max(time);
