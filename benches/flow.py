@@ -27,6 +27,9 @@ NETWORKS = {
 }
 ROUTERS = ("output-queued", "virtual-output-queued", "input-output-queued", "input-queued")
 RANKS = 64
+#: Operations in routers with their sizes. The mean by router is of the other traffics.
+IN_ROUTERS = "in routers: "
+COMBINED = {"allgather": "64 KiB", "allreduce": "1 MiB", "reduce": "1 MiB", "reduce-scatter": "1 MiB"}
 SIZE = 256 * 1024
 
 
@@ -63,7 +66,15 @@ def traffics(folder: Path) -> dict[str, dict[str, object]]:
             "algorithm": "recursive-doubling",
             "size": "256 KiB",
         },
-        "copies": {"kind": "collective", "operation": "allgather", "algorithm": "in-switch", "size": "64 KiB"},
+        **{
+            f"{IN_ROUTERS}{operation}": {
+                "kind": "collective",
+                "operation": operation,
+                "algorithm": "in-switch",
+                "size": size,
+            }
+            for operation, size in COMBINED.items()
+        },
         "incast": {"kind": "incast", "message_size": "64 KiB"},
         "training": {
             "kind": "training",
@@ -123,7 +134,8 @@ def main() -> None:
                 cells = []
                 for router in routers:
                     whole, by_rank, *both = errors(network, router, program)
-                    means[router].append(by_rank)
+                    if not name.startswith(IN_ROUTERS):
+                        means[router].append(by_rank)
                     seconds = [sum(pair) for pair in zip(seconds, both, strict=True)]
                     cells.append(f"{100 * whole:.2f}; {100 * by_rank:.2f}")
                 sys.stdout.write(f"| {network} | {name} | {' | '.join(cells)} |\n")

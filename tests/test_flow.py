@@ -15,7 +15,7 @@ BASE: dict[str, Any] = {
     "link": {"bandwidth": "8 Gb/s", "delay": "20 ns"},
     "router": {"kind": "output-queued", "delay": "90 ns"},
 }
-COMBINED = {"kind": "collective", "operation": "allreduce", "algorithm": "in-switch", "size": "1 KiB"}
+RETURNED = {"kind": "collective", "operation": "allreduce", "algorithm": "nvls", "size": "1 KiB"}
 PACER = {"kind": "window", "window": "8 KiB"}
 ONE_ROUTER, TWO_ROUTERS = 130.0, 240.0
 
@@ -183,6 +183,78 @@ def test_a_multicast_in_a_switch_takes_its_closed_form() -> None:
     size = 1 << 16
     program = {"kind": "collective", "operation": "broadcast", "algorithm": "in-switch", "size": f"{size} B"}
     assert run("flow", program, topology="single-switch:8")["time_ns"] == size + ONE_ROUTER
+
+
+@pytest.mark.parametrize("topology", ["single-switch:8", "fat-tree:k=4,n=2", "torus:4x4"])
+@pytest.mark.parametrize("router", ["output-queued", "virtual-output-queued", "input-output-queued"])
+def test_combining_in_routers_takes_what_its_packets_take(topology: str, router: str) -> None:
+    """Catches a delay of units that is left out or counted twice, units and crossbars that limit nothing, and members
+    that end a reduction before the last window of their packets may leave.
+    """
+    sections: dict[str, Any] = {"topology": topology, "router": {"kind": router, "delay": "90 ns"}}
+    if topology.startswith("fat-tree"):
+        sections["routing"] = {"kind": "d-mod-k"}
+    for operation, error in (("allreduce", 0.014), ("reduce", 0.004), ("reduce-scatter", 0.4)):
+        program = {"kind": "collective", "operation": operation, "algorithm": "in-switch", "size": "64 KiB"}
+        flow, packet = (run(model, program, **sections) for model in ("flow", "packet"))
+        assert flow["time_ns"] == pytest.approx(packet["time_ns"], rel=error), operation
+        assert flow["per_rank"] == pytest.approx(packet["per_rank"], rel=error), operation
+        assert flow["groups_verified"]
+
+
+def test_a_barrier_takes_the_delay_of_its_tree() -> None:
+    """Catches a window that slows an operation of one packet."""
+    program = {"kind": "collective", "operation": "barrier", "algorithm": "in-switch"}
+    for topology in ("single-switch:8", "torus:4x4"):
+        flow, packet = (run(model, program, topology=topology) for model in ("flow", "packet"))
+        assert flow["time_ns"] == pytest.approx(packet["time_ns"], rel=0.03), topology
+
+
+def test_an_allreduce_in_a_switch_takes_its_closed_form() -> None:
+    """Catches contributions that start one after another, and a unit that is not passed once by each of them.
+
+    A unit takes the last packets, of 256 B, whole. It combines 8 B in each cycle of 1 ns.
+    """
+    size, packet, members = 1 << 16, 256, 8
+    program = {"kind": "collective", "operation": "allreduce", "algorithm": "in-switch", "size": f"{size} B"}
+    combined = members * packet / 8 + 1
+    point = run("flow", program, topology=f"single-switch:{members}")
+    assert point["time_ns"] == size + ONE_ROUTER + combined + packet
+    assert point["time_ns"] == pytest.approx(
+        run("packet", program, topology=f"single-switch:{members}")["time_ns"], 1e-3
+    )
+
+
+@pytest.mark.parametrize("operation", ["allreduce", "reduce"])
+def test_an_operation_waits_for_its_last_member(operation: str, tmp_path: Path) -> None:
+    """Catches an operation that starts before its last member, and early members that lose more than this time."""
+
+    def late(rank: ct.Rank) -> None:
+        rank.calc(f"{3 * rank.number} us")
+        getattr(rank, operation)("16 KiB")
+
+    (tmp_path / "late.calls").write_text(ct.Program(16, late).to_text())
+    workload = {
+        "kind": "program", "collectives": "hardware",
+        "program": {"kind": "calls", "file": str(tmp_path / "late.calls")},
+    }  # fmt: skip
+    tree = {"topology": {"kind": "fat-tree", "k": 4, "n": 2}, "routing": {"kind": "d-mod-k"}}
+    base = {**BASE, **tree, "workload": workload}
+    flow, packet = (ct.run({**base, "simulation": {"model": model}})[0] for model in ("flow", "packet"))
+    assert flow["time_ns"] > 45000 + 16384
+    assert flow["per_rank"] == pytest.approx(packet["per_rank"], rel=0.02)
+
+
+def test_operations_of_groups_that_share_units_take_what_their_packets_take() -> None:
+    """Catches units, and channels from units, that each group has for itself."""
+    sections: dict[str, Any] = {"topology": "single-switch:16", "router": {"kind": "input-output-queued"}}
+    for combine in ({"kind": "line-rate"}, {"kind": "word-serial", "units": 5}):
+        program = {
+            "kind": "collective", "operation": "allreduce", "algorithm": "in-switch", "size": "64 KiB", "group_size": 4,
+        }  # fmt: skip
+        own = {**sections, "in_switch": {"combine": combine}}
+        flow, packet = (run(model, program, **own) for model in ("flow", "packet"))
+        assert flow["time_ns"] == pytest.approx(packet["time_ns"], rel=0.03), combine
 
 
 @pytest.mark.parametrize("groups", ["one-shot", "persistent"])
@@ -368,7 +440,8 @@ def test_spread_paths_are_warned_of(topology: str, routing: str | None, is_sprea
         ("routing.kind", {"topology": "dragonfly:p=2,a=4,h=2", "routing": {"kind": "par"}}),
         ("measure.search", {"workload": {"kind": "traffic", "load": 0.1}, "measure": {"search": "saturation"}}),
         ("pacer.ack_size", {"workload": {"kind": "traffic", "load": 0.1, "pacer": {**PACER, "ack_size": "64 B"}}}),
-        ("program.algorithm", {"workload": {"kind": "program", "program": COMBINED}}),
+        ("program.algorithm", {"workload": {"kind": "program", "program": RETURNED}}),
+        ("low_latency.segment", {"in_switch": {"low_latency": {"segment": "256 B", "max_message": "4 KiB"}}}),
     ],
 )
 def test_refused_keys_are_named(key: str, sections: dict[str, Any]) -> None:

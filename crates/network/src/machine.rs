@@ -158,6 +158,11 @@ pub trait PacketMachine {
     fn longest_wait(&self) -> u64 {
         0
     }
+    /// Whether contributions of all members of a group are being combined, so that a result will come. A machine that
+    /// counts every packet returns `false`.
+    fn combines(&self) -> bool {
+        false
+    }
     /// Returns every packet that waits at the front of a queue.
     fn waiting(&self) -> Vec<WaitingPacket> {
         Vec::new()
@@ -197,6 +202,11 @@ impl dyn Machine + '_ {
     /// Returns the longest total waiting time at one combine unit ([`PacketMachine::longest_wait`]).
     pub fn longest_wait(&self) -> u64 {
         self.packets().map_or(0, PacketMachine::longest_wait)
+    }
+
+    /// Whether results are under way that no batch shows ([`PacketMachine::combines`]).
+    pub fn combines(&self) -> bool {
+        self.packets().is_some_and(PacketMachine::combines)
     }
 
     /// Returns the packets that wait at the front of queues ([`PacketMachine::waiting`]).

@@ -22,14 +22,14 @@ pub const WHOLE: u64 = 1 << 30;
 pub const NO_CHANNELS: &str = "the delay model has no channels between routers, and so no loads of channels to work out: `analyze` is for \
                                packets";
 
-/// Reason why operations that routers combine are refused on a network of flows.
-const NO_COMBINING: &str = "the flow model has routers that copy, and none that combine: broadcasts, allgathers and multicasts are \
-                                       allowed in routers; choose another algorithm than `in-switch` for other operations";
+/// Reason why an allreduce whose results members return is refused on a network of flows.
+const NO_RETURN: &str = "the flow model has no members that return results packet by packet: choose `in-switch` or an algorithm of messages \
+                         for an allreduce, not `nvls`";
 
 /// Returns the reason why the operations of some groups are not carried out in switches. None if they are.
 pub(crate) fn no_switches(model: &dyn NetworkModel, demands: &[Demand]) -> Option<String> {
     if model.has(Feature::Flows) {
-        return demands.iter().any(Demand::combines).then(|| NO_COMBINING.to_owned());
+        return demands.iter().any(Demand::returns).then(|| NO_RETURN.to_owned());
     }
     let lacks = !model.has(Feature::Routes) || model.has(Feature::Messages);
     lacks.then(|| {
@@ -178,6 +178,9 @@ fn flows(spec: &ExperimentSpec) -> Option<Wrong> {
     let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the flow model has {what}; leave it out")));
     if !spec.networks.is_empty() {
         return wrong("network", "one network");
+    }
+    if spec.in_switch.low_latency.as_ref().is_some_and(|own| own.segment.is_some()) {
+        return wrong("in_switch.low_latency.segment", "packets of one size");
     }
     if spec.nic.host().message_order.is_some() {
         return wrong("nic.message_order", "all messages of a node under way at once");

@@ -341,7 +341,7 @@ class Quantities(Measured):
         known.""")
     stall_share = optional(float)("""Share of the time for which packets wait at the combine unit with the longest
         waits, of all jobs together. Upper bound of the time for which packets behind them, unicasts included, are
-        blocked at an input that they share.""")
+        blocked at an input that they share. Not in the flow model.""")
     table_entries_max = required(int)("""Greatest number of entries of a router's table: trees of all jobs through the
         router.""")
     time_ns = optional(float)("""Time from the begin of the workload to the last arrival of its last phase, in

@@ -173,7 +173,8 @@ pub struct GroupsResult {
     /// Number of packets of a group that a member may have in flight before a result is known.
     pub groups_window: u32,
     /// Share of the time for which packets wait at the combine unit with the longest waits, of all jobs together. Upper
-    /// bound of the time for which packets behind them, unicasts included, are blocked at an input that they share.
+    /// bound of the time for which packets behind them, unicasts included, are blocked at an input that they share. Not in
+    /// the flow model.
     pub stall_share: Option<f64>,
     /// Greatest number of entries of a router's table: trees of all jobs through the router.
     pub table_entries_max: u32,

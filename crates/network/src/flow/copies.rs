@@ -1,6 +1,6 @@
 //! Messages that routers copy, and their destinations.
 
-use fabric::{Demand, Target, Traffic, TreePacket};
+use fabric::{Demand, Target, Traffic, TreePacket, TreeWork};
 
 use super::run::FlowRun;
 use super::trees::TreeEnd;
@@ -24,7 +24,7 @@ pub(super) struct TreeMessages {
 
 impl TreeMessages {
     /// Adds a message, and returns its number.
-    fn add(&mut self, of: Option<TreePacket>, ends: Vec<TreeEnd>) -> u32 {
+    pub fn add(&mut self, of: Option<TreePacket>, ends: Vec<TreeEnd>) -> u32 {
         let copies = Copies { of, left: ends.len() as u32, ends };
         match self.free.pop() {
             Some(place) => {
@@ -67,7 +67,7 @@ impl TreeMessages {
 }
 
 impl FlowRun {
-    /// Starts a multicast.
+    /// Starts a message on a tree.
     pub(super) fn start_on_tree(&mut self, source: usize, demand: &Demand) {
         let ends = self.ends_of(source, demand.bytes);
         let (of, all) = if demand.to == Target::Members {
@@ -76,6 +76,9 @@ impl FlowRun {
             (None, self.paths.find_members(&ends, members, seed, &mut self.found))
         } else {
             let Some(of) = self.handover.traffic.tree_packet(source) else { return };
+            if of.work != TreeWork::Multicast {
+                return self.contribute(source, demand, of);
+            }
             (Some(of), self.paths.find_copies(&of, &ends, &mut self.found))
         };
         let Some(&first) = all.first() else { return };

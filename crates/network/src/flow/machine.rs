@@ -121,6 +121,10 @@ impl PacketMachine for FlowMachine {
         times
     }
 
+    fn combines(&self) -> bool {
+        self.run.operations.combines()
+    }
+
     fn under_way(&self, job: usize) -> u64 {
         self.run.counts[job].under_way
     }

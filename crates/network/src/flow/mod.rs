@@ -8,6 +8,7 @@ mod channels;
 mod choices;
 #[cfg(test)]
 mod choices_tests;
+mod combining;
 mod copies;
 mod counts;
 mod fill;
@@ -31,6 +32,7 @@ use crate::feature::Feature;
 use crate::handover::whole_traffic;
 use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
+use combining::Units;
 use counts::ClassCounts;
 use fill::{Arbiters, Sharing, Waiting};
 use limits::{Buses, Windows};
@@ -74,6 +76,7 @@ impl NetworkModel for FlowModel {
         let planes = plan.channels().planes();
         paths.buses = Buses::add(&bus, (nodes as u32, planes), plan.packet(), &mut rates);
         paths.add_crossbars(&mut rates);
+        paths.units = Units::add(plan, drain(run.router), &mut rates);
         let windows = Windows::new(run.jobs.iter().map(|job| job.pacer));
         let before = vec![vec![0.0; plan.channels().count() as usize]; counts.len()];
         Box::new(FlowMachine { run: FlowRun::new(plan, (paths, rates), windows, (traffic, counts)), before })

@@ -19,6 +19,7 @@ use topology::{ChannelClass, ChannelSource, Endpoint};
 use units::{ChannelId, NodeId, PlaneId, PortId, RouterId, VcClass};
 
 use super::choices::Choices;
+use super::combining::Units;
 use super::limits::Buses;
 use super::rates::{Behind, ChannelLimits, NONE, PathPart, Rates};
 
@@ -153,9 +154,11 @@ pub(super) struct Paths {
     /// Bytes of flows that are assigned to each channel, over its bandwidth. Empty unless the routing is adaptive.
     assigned: Vec<f64>,
     pub buses: Buses,
+    /// Combine units of routers.
+    pub units: Option<Units>,
     /// First channel of the crossbars by which inputs send copies in turn, and their bandwidth over that of the input. None
     /// if copies cross together.
-    crossbars: Option<(u32, f64)>,
+    pub crossbars: Option<(u32, f64)>,
 }
 
 impl Paths {
@@ -178,6 +181,7 @@ impl Paths {
             plan: Arc::clone(plan),
             router: router.clone(),
             buses: Buses::default(),
+            units: None,
             crossbars: None,
         }
     }
@@ -347,7 +351,8 @@ impl Paths {
         for PathStrand { channels, begin, .. } in found.strands() {
             bound = bound.min(self.bound(&channels[begin..], 1.0));
             self.assign(&channels[begin..], bytes.into());
-            if self.crossbars.is_some() && begin > 0 {
+            // Results from units cross in turn too (`Paths::find_combined`).
+            if self.crossbars.is_some() && begin > 0 && channels[begin - 1] < self.channels.len() as u32 {
                 copied.push((channels[begin - 1], channels[begin]));
             }
         }
@@ -371,11 +376,11 @@ impl Paths {
             // All strands share the node's channels.
             let is_shared = place == 0 || place + 1 == channels.len();
             bound = bound.min(self.bandwidths[class] / if is_shared { 1.0 } else { share });
-            if let Some(&next) = channels.get(place + 1)
-                && let Some(allowed) = self.allowed(channel).get(usize::from(self.channels[next as usize].0))
-            {
-                bound = bound.min(allowed / share);
-            }
+            let allowed = match channels.get(place + 1) {
+                Some(&next) => self.allowed(channel).get(usize::from(self.channels[next as usize].0)).copied(),
+                None => self.allowed(channel).iter().copied().reduce(f64::max),
+            };
+            bound = bound.min(allowed.unwrap_or(f64::INFINITY) / share);
         }
         bound
     }

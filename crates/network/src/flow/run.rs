@@ -12,6 +12,7 @@ use fabric::{Demand, FLOW_BITS, Plan, Target, Traffic, TrafficEvent};
 use units::{NodeId, PlaneId};
 
 use super::choices::Choices;
+use super::combining::Operations;
 use super::copies::TreeMessages;
 use super::counts::{ClassCounts, Departed};
 use super::limits::Windows;
@@ -90,6 +91,7 @@ pub(super) struct FlowRun {
     pub(super) found: PathSet,
     /// Messages on trees.
     pub(super) trees: TreeMessages,
+    pub(super) operations: Operations,
     windows: Windows,
     pub rates: Rates,
     pub(super) messages: Vec<Message>,
@@ -133,6 +135,7 @@ impl FlowRun {
             paths: rates.0,
             found: PathSet::default(),
             trees: TreeMessages::default(),
+            operations: Operations::default(),
             windows,
             rates: rates.1,
             messages: Vec::new(),
@@ -234,8 +237,9 @@ impl FlowRun {
         seed
     }
 
-    /// Starts a message on the paths that have been found. `copies` are its destinations, if it has several.
-    pub(super) fn launch(&mut self, source: usize, demand: &Demand, end: TreeEnd, copies: u32) {
+    /// Starts a message on the paths that have been found. `copies` are its destinations, if it has several. Returns its
+    /// place.
+    pub(super) fn launch(&mut self, source: usize, demand: &Demand, end: TreeEnd, copies: u32) -> u32 {
         let &Demand { generated_at, part, bytes, flow_id, mark, .. } = demand;
         let TreeEnd { node: to, delay, routers } = end;
         let Ends { plane, .. } = self.ends_of(source, bytes);
@@ -276,6 +280,7 @@ impl FlowRun {
         }
         let class = &mut self.counts[(flow_id >> FLOW_BITS) as usize];
         (0..self.trees.count(copies)).for_each(|_| class.started(generated_at));
+        place
     }
 
     /// Computes rates anew, and the times at which flows end.
@@ -327,7 +332,7 @@ impl FlowRun {
         let own = &mut message.flows[flow as usize % 2];
         (own.is_open, own.left, own.since) = (false, 0.0, self.now);
         own.rates += 1;
-        let &mut Message { flow_id, bytes, source, flows, .. } = message;
+        let &mut Message { flow_id, bytes, source, copies, flows, .. } = message;
         let used = &mut self.used[(flow_id >> FLOW_BITS) as usize];
         let paths = &mut self.paths;
         self.rates.visit(flow, &mut |channel, share| {
@@ -347,6 +352,7 @@ impl FlowRun {
         }
         if !flows.iter().any(|own| own.is_open) {
             self.leave(place);
+            self.end_operation(copies);
         }
     }
 

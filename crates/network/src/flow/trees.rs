@@ -30,9 +30,9 @@ enum Stage {
 
 /// Head of a flow on its way: time in ticks since it left its node, and routers passed.
 #[derive(Clone, Copy, Debug)]
-struct Head {
-    at: u64,
-    routers: u32,
+pub(super) struct Head {
+    pub at: u64,
+    pub routers: u32,
 }
 
 /// Search of the tree of a flow.
@@ -86,6 +86,21 @@ impl TreeWalk<'_, '_> {
             self.begin = self.begin.min(self.path.len());
         }
     }
+}
+
+/// Adds the channels by which a result comes to all members, from the channel `first` and the router of entry `top` on.
+/// Returns the members.
+pub(super) fn copies_of_result(
+    (plan, groups): (&Plan, &GroupsSpec),
+    of: &TreePacket,
+    (first, top, head): (u32, u32, Head),
+    set: &mut PathSet,
+) -> Vec<TreeEnd> {
+    // No member is left out as the sender.
+    let (of, from, path, ends) = (&TreePacket { owners: true, ..*of }, NodeId(0), vec![first], Vec::new());
+    let mut walk = TreeWalk { plan, groups, of, from, path, begin: 1, set, ends };
+    walk.copy((top, None), Stage::Flooding, head);
+    walk.ends
 }
 
 impl Paths {

@@ -27,6 +27,8 @@ pub(crate) struct Demand {
     combined: Option<((Operation, u64), (Operation, u64))>,
     /// Whether a combining operation delivers its result to one member, which acknowledges it.
     acknowledged: bool,
+    /// Whether members own packets of an operation in turn, and return their results to all.
+    returned: bool,
 }
 
 impl Demand {
@@ -45,6 +47,7 @@ impl Demand {
             return;
         }
         self.acknowledged |= call.operation.combines_for_one() || call.owners;
+        self.returned |= call.operation == Operation::Allreduce && call.owners;
         let own = (call.operation, call.bytes);
         let (smallest, largest) = self.combined.unwrap_or((own, own));
         let smallest = if own.1 < smallest.1 { own } else { smallest };
@@ -60,6 +63,11 @@ impl Demand {
     /// Whether members wait for acknowledgements.
     pub const fn is_acknowledged(&self) -> bool {
         self.acknowledged
+    }
+
+    /// Whether owners of packets return results to all members.
+    pub const fn returns(&self) -> bool {
+        self.returned
     }
 
     /// Whether the group's packets are combined.

@@ -197,13 +197,17 @@ impl Member {
         let op = &mut self.ops[place];
         let from = op.next_sent(self.released.wrapping_sub(op.first));
         if from == op.shape.segments {
+            let is_behind = |ahead| ahead_of(self.finished.front().wrapping_add(ahead), op.end()) < 0;
+            if op.shape.work != Work::Copy && op.shape.ahead.is_some_and(is_behind) {
+                return None;
+            }
             op.sent = true;
             self.released = op.end();
             return Some(Release::Sent(op.place));
         }
         let item = op.shape.items.item_of(from);
         let Range { start: begin, end: mut to } = op.shape.items.range(item);
-        if op.shape.work != Work::Copy {
+        if op.shape.work != Work::Copy && op.shape.ahead.is_none() {
             let room = ahead_of(self.finished.front().wrapping_add(params.window.max(1)), op.first.wrapping_add(from));
             to = to.min(from.saturating_add(u32::try_from(room).unwrap_or(0)));
         }

@@ -138,10 +138,15 @@ impl GroupPackets {
 /// Sizes by which bytes are cut into segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
-    /// Size of the largest packet in bytes.
+    /// Size of the largest packet in bytes. Size of a segment behind the heads on a network that takes messages whole.
     pub packet: u32,
     /// Size of a control message in bytes, which stands for an item without bytes.
     pub control: u32,
+    /// Number of leading segments of an item, and the size of each in bytes. None unless the network takes messages
+    /// whole.
+    pub heads: (u32, u32),
+    /// Window in segments on a network that takes messages whole.
+    pub ahead: Option<u32>,
 }
 
 /// Returns whether an operation is a stream: its packets are combined, and it is larger than `largest_small`.
@@ -151,16 +156,32 @@ fn is_stream(call: &GroupCall, params: &GroupParams) -> bool {
 
 impl Cut {
     /// Sizes without an operation.
-    pub const NONE: Self = Self { packet: 1, control: 1 };
+    pub const NONE: Self = Self { packet: 1, control: 1, heads: (0, 0), ahead: None };
 
     /// Returns the sizes for an operation on a network that takes messages whole: an item has a segment for each of
-    /// `GroupParams::parts`, of whole packets, and for each owner.
+    /// `GroupParams::parts`, of whole packets, and for each owner. If acknowledgements hold back the last packets, a part
+    /// has a segment of the packets that are acknowledged before a member may send its last ones, and one of the others.
     pub fn whole(sizes: (u32, u32), params: &GroupParams, (call, group): (&GroupCall, &ProgramGroup)) -> Self {
-        let Self { packet, control } = Self::new(sizes, params, call);
+        let cut = Self::new(sizes, params, call);
+        let (packet, parts) = (u64::from(cut.packet), u64::from(params.parts));
         let is_divided = Work::of(call) == Work::ByOwners || is_of_members(call.operation);
         let members = if is_divided { group.ranks.len() as u64 } else { 1 };
-        let each = call.bytes.div_ceil(u64::from(params.parts) * members).div_ceil(packet.into()).max(1);
-        Self { packet: each.saturating_mul(packet.into()).min(MOST_WHOLE) as u32, control }
+        let packets = call.bytes.div_ceil(parts * members).div_ceil(packet).max(1);
+        let window = (u64::from(params.window) / parts).max(1);
+        let half = (window / 2).max(1);
+        let head = match Work::of(call) {
+            Work::ForOne => packets.saturating_sub(window).div_ceil(half) * half,
+            _ => 0,
+        };
+        let (most, last) = (MOST_WHOLE / packet, packets - head);
+        let heads = head.div_ceil(most);
+        let each = head.div_ceil(heads.max(1));
+        Self {
+            packet: (last.min(most) * packet) as u32,
+            heads: ((heads * parts) as u32, (each * packet) as u32),
+            ahead: Some(((window / last).max(1) * parts) as u32),
+            ..cut
+        }
     }
 
     /// Returns the sizes for an operation. `packet` and `control` are the sizes of a packet and a control message in
@@ -168,22 +189,31 @@ impl Cut {
     pub fn new((packet, control): (u32, u32), params: &GroupParams, call: &GroupCall) -> Self {
         let is_whole = Work::of(call) == Work::Copy || is_stream(call, params);
         let packet = if is_whole { packet } else { packet.min(params.small_packet.max(1)) };
-        Self { packet, control: control.min(packet) }
+        Self { packet, control: control.min(packet), ..Self::NONE }
     }
 
     /// Returns the number of segments of `bytes` bytes.
     fn segments(self, bytes: u64) -> u64 {
-        bytes.div_ceil(u64::from(self.packet)).max(1)
+        let (heads, size) = (u64::from(self.heads.0), u64::from(self.heads.1));
+        let all = match bytes.saturating_sub(heads * size) {
+            0 => bytes.div_ceil(size.max(1)),
+            behind => heads + behind.div_ceil(u64::from(self.packet)),
+        };
+        all.max(1)
+    }
+
+    /// Returns the bytes of `segments` full segments, the first `heads` of which are leading ones.
+    #[inline]
+    pub fn position(self, segments: u32, heads: u32) -> u64 {
+        let heads = heads.min(segments);
+        u64::from(heads) * u64::from(self.heads.1) + u64::from(segments - heads) * u64::from(self.packet)
     }
 
     /// Returns the bytes of a range of segments of an item of `all` bytes.
     #[inline]
     pub fn bytes(self, all: u64, Range { start, end }: Range<u32>) -> u64 {
-        let packet = u64::from(self.packet);
-        match all {
-            0 => u64::from(self.control),
-            _ => (u64::from(end) * packet).min(all) - (u64::from(start) * packet).min(all),
-        }
+        let position = |segment| self.position(segment, self.heads.0).min(all);
+        if all == 0 { u64::from(self.control) } else { position(end) - position(start) }
     }
 }
 
@@ -193,8 +223,10 @@ pub(super) struct Shape {
     pub work: Work,
     pub items: Items,
     pub segments: u32,
+    /// Window in segments on a network that takes messages whole (`Cut::ahead`).
+    pub ahead: Option<u32>,
 }
-units::record!(Shape { work, items, segments });
+units::record!(Shape { work, items, segments, ahead });
 
 impl Shape {
     /// Returns the segmentation of a call, or the number of its segments if they are too many.
@@ -204,10 +236,9 @@ impl Shape {
         cut: Cut,
         known: &mut Option<(GroupCall, Items)>,
     ) -> Result<Self, u64> {
-        let work = Work::of(call);
-        let count = items_of(call, group);
+        let (work, count, ahead) = (Work::of(call), items_of(call, group), cut.ahead);
         if let Some((_, items)) = known.as_ref().filter(|known| known.0 == *call) {
-            return Ok(Self { work, segments: items.range(count - 1).end, items: items.clone() });
+            return Ok(Self { work, segments: items.range(count - 1).end, items: items.clone(), ahead });
         }
         let each = |item| cut.segments(item_bytes(call, group, item));
         let segments: u64 = (0..count).map(each).sum();
@@ -216,7 +247,7 @@ impl Shape {
         }
         let first = each(0);
         if segments == first * u64::from(count) && (0..count).all(|item| each(item) == first) {
-            return Ok(Self { work, items: Items::Even(first as u32), segments: segments as u32 });
+            return Ok(Self { work, items: Items::Even(first as u32), segments: segments as u32, ahead });
         }
         let ends = (0..count).scan(0, |end, item| {
             *end += each(item) as u32;
@@ -224,7 +255,7 @@ impl Shape {
         });
         let items = Items::Uneven(ends.collect());
         *known = Some((*call, items.clone()));
-        Ok(Self { work, items, segments: segments as u32 })
+        Ok(Self { work, items, segments: segments as u32, ahead })
     }
 }
 
@@ -459,5 +490,37 @@ impl GroupOp {
     /// Returns whether the rank waits for others in this operation.
     pub fn is_waiting(&self) -> bool {
         !self.complete && self.handed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mpi::program::Context;
+
+    use super::*;
+
+    #[test]
+    fn whole_segments_await_what_packets_await() {
+        // Would catch a last segment of more than a window, one whose send waits for more packets than a packet's send
+        // would, bytes that are lost, and segments of operations that nobody acknowledges.
+        let group = ProgramGroup { context: Context::WORLD, ranks: (0..4).collect(), first: Vec::new() };
+        let call = |operation, bytes| {
+            let (element, root, owners, context) = (1, 0, false, Context::WORLD);
+            GroupCall { operation, bytes, element, root, owners, context }
+        };
+        for (window, parts) in [(1, 1), (8, 1), (9, 1), (16, 2), (64, 4)] {
+            let params = GroupParams { window, parts, ..GroupParams::DEFAULT };
+            for bytes in [0, 1, 100, 799, 801, 5000, 12_345, 1 << 20, 10 << 30] {
+                let cut = |operation| Cut::whole((100, 10), &params, (&call(operation, bytes), &group));
+                let (own, most) = (cut(Operation::Reduce), u64::from(window / parts * 100));
+                let segments = own.segments(bytes) as u32;
+                let all: u64 = (0..segments).map(|segment| own.bytes(bytes, segment..segment + 1)).sum();
+                assert_eq!(all, if bytes == 0 { 10 } else { bytes });
+                assert!(u64::from(own.packet) <= most, "{bytes} B, window {window}");
+                assert!(bytes > most * u64::from(parts) || segments <= parts, "{bytes} B, window {window}");
+                assert!(own.heads.0 == 0 || u64::from(own.packet) * 2 >= most, "{bytes} B, window {window}");
+                assert_eq!(cut(Operation::Allreduce).heads, (0, 0));
+            }
+        }
     }
 }

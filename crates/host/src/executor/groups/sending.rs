@@ -40,8 +40,9 @@ impl Memberships {
             if segments > 0 {
                 // All segments but the last of an item are full.
                 let last = own.lane_of(end.wrapping_sub(1)) == lane;
-                let full = u64::from(segments) * u64::from(cut.packet);
-                let missing = (u64::from(end.wrapping_sub(first)) * u64::from(cut.packet)).saturating_sub(bytes);
+                let heads = own.count_in_lane(lane, (first, first.wrapping_add(cut.heads.0)));
+                let full = cut.position(segments, heads);
+                let missing = cut.position(end.wrapping_sub(first), cut.heads.0).saturating_sub(bytes);
                 let own_bytes = if last { full - missing } else { full };
                 let source = own.lanes[lane].source as usize;
                 let stream = interfaces.fetch(source, own_bytes.max(1), own.released_at.now);
@@ -60,11 +61,14 @@ impl Memberships {
         own.streams.drain(..over);
         let released_at = own.released_at.now;
         let found = own.streams.iter().find(|own| own.0 == first && own.1.is_none_or(|of| of == lane));
-        let before = match found {
-            Some((_, None, _)) | None => number.wrapping_sub(first),
-            Some(_) => own.count_in_lane(lane, (first, number)),
+        let (before, heads) = match found {
+            Some((_, None, _)) | None => (number.wrapping_sub(first), cut.heads.0),
+            Some(_) => {
+                let count = |to| own.count_in_lane(lane, (first, to));
+                (count(number), count(first.wrapping_add(cut.heads.0)))
+            }
         };
-        let before = u64::from(before) * u64::from(cut.packet);
+        let before = cut.position(before, heads);
         match found {
             Some((.., stream)) => Stream { from: stream.passage(before, 0).head.max(released_at), ..*stream },
             None => Stream::whole(released_at),

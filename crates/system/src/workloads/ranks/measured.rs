@@ -14,7 +14,7 @@ use traffic::Placement;
 use units::NodeId;
 
 use crate::workloads::application;
-use ::network::Network;
+use ::network::{Feature, Network};
 use measure::{
     ApplicationResult, BenchmarkResult, GroupsResult, MappingFigures, MeasureResult, MeasuredTimes, PairResult,
     ProgramResult, RelaysResult, StepsResult, Warning,
@@ -215,6 +215,8 @@ pub(crate) fn of_groups(
         return None;
     }
     let units = network.plan.groups().and_then(|groups| groups.units);
+    // Without queues, no packets wait at units.
+    let waits = units.filter(|_| time > 0 && network.has(Feature::Queues));
     let fullest = network.trees().and_then(|trees| trees.fullest(&*network.topology));
     Some(GroupsResult {
         groups: count,
@@ -225,7 +227,7 @@ pub(crate) fn of_groups(
         groups_in_software: interconnect.wholly,
         groups_partly_in_software: interconnect.partly,
         outstanding_waits: counts.group_waits,
-        stall_share: units.filter(|_| time > 0).map(|_| (counts.longest_wait as f64 / time as f64).min(1.0)),
+        stall_share: waits.map(|_| (counts.longest_wait as f64 / time as f64).min(1.0)),
         table_entries_max: fullest.map_or(0, |(_, memory)| memory.entries),
     })
 }
