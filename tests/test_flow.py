@@ -257,6 +257,29 @@ def test_operations_of_groups_that_share_units_take_what_their_packets_take() ->
         assert flow["time_ns"] == pytest.approx(packet["time_ns"], rel=0.03), combine
 
 
+def test_several_networks_take_what_their_packets_take() -> None:
+    """Catches a message on the wrong network, and a path that mixes the channels of two networks."""
+    networks: list[dict[str, Any]] = [
+        {"name": "inner", "topology": "single-switch:4", "link": {"bandwidth": "32 Gb/s", "delay": "20 ns"}},
+        {"name": "outer", "topology": {"kind": "fat-tree", "k": 4, "n": 2}, "routing": {"kind": "d-mod-k"}},
+    ]
+    sections: dict[str, Any] = {"network": networks, "node": {"endpoints": 4, "count": 4}}
+    for program in (
+        {"kind": "collective", "operation": "alltoall", "algorithm": "pairwise", "size": "64 KiB"},
+        {"kind": "collective", "operation": "allreduce", "algorithm": "in-switch", "size": "64 KiB"},
+    ):
+        flow, packet = (run(model, program, **sections) for model in ("flow", "packet"))
+        assert flow["time_ns"] == pytest.approx(packet["time_ns"], rel=0.03)
+    detours = [networks[0], {"name": "outer", "topology": "hyperx:4x4", "routing": {"kind": "ugal-l"}}]
+    for key, own in (
+        ("equal interfaces", {"network": [{**networks[0], "nic": {"gap": "80 ns"}}, networks[1]]}),
+        ("ugal-l", {"network": detours}),
+        ("relay", {"relay": {"network": "inner"}}),
+    ):
+        with pytest.raises(ct.ExperimentError, match=key):
+            run("flow", program, **{**sections, **own})
+
+
 @pytest.mark.parametrize("groups", ["one-shot", "persistent"])
 def test_multicasts_at_a_rate_take_what_their_packets_take(groups: str) -> None:
     """Catches copies that are lost or that load channels before routers part them."""

@@ -7,9 +7,10 @@ use fabric::catalogue::{Arbitration, HeadOfLine};
 use host::{BusOwner, MOST_TRACED};
 use routing::algorithms::detours::{ParSpec, UgalLSpec};
 use routing::algorithms::dragonfly::MinimalSpec;
-use routing::{PairPaths, RoutingSpec};
+use routing::islands::Island;
+use routing::{PairPaths, Routing, RoutingSpec};
 use topology::families::networks::Networks;
-use topology::{ChannelClass, TopologySpec, View};
+use topology::{ChannelClass, Topology, TopologySpec, View};
 use traffic::patterns::adversarial;
 use units::{Bandwidth, Bytes, KeyError, NodeId, Time};
 
@@ -212,7 +213,24 @@ fn spread_flows(system: &System) -> Result<Option<Warning>, KeyError> {
     if !system.network.has(Feature::Flows) {
         return Ok(None);
     }
-    let (topology, routing) = (&*system.network.topology, &*system.network.routing);
+    for Island { topology, routing, .. } in Island::first(&*system.network.topology, &*system.network.routing) {
+        if is_spread(topology, routing)? {
+            return Ok(Some(Warning {
+                kind: "spread-flows",
+                key: "routing.kind",
+                message: format!(
+                    "`{}` spreads the packets of a message over several paths, which the flow model does in fixed shares: times may be up \
+                     to half too short; routings with one path, such as `ecmp`, are nearer those of packets",
+                    routing.kind()
+                ),
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether a routing spreads the packets of a message over several paths, between some pair of a sample.
+fn is_spread(topology: &dyn Topology, routing: &dyn Routing) -> Result<bool, KeyError> {
     let nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
     let sample: Vec<NodeId> = nodes.iter().copied().step_by(nodes.len().div_ceil(SPREAD_SAMPLE).max(1)).collect();
     let paths = PairPaths::new(topology, routing);
@@ -223,15 +241,7 @@ fn spread_flows(system: &System) -> Result<Option<Warning>, KeyError> {
             .follow(&sources, dst, &mut |_, shares| is_spread |= shares.iter().any(|&(_, share)| share < 0.999))
             .map_err(|error| KeyError::new("routing.kind", error.to_string()))?;
     }
-    Ok(is_spread.then(|| Warning {
-        kind: "spread-flows",
-        key: "routing.kind",
-        message: format!(
-            "`{}` spreads the packets of a message over several paths, which the flow model does in fixed shares: times may be up \
-             to half too short; routings with one path, such as `ecmp`, are nearer those of packets",
-            routing.kind()
-        ),
-    }))
+    Ok(is_spread)
 }
 
 /// Warns of a default routing that is not the family's: the wires of a tree, a dragonfly or a grid are other ones.

@@ -10,6 +10,7 @@ use crate::reuse;
 use crate::validation;
 use ::experiment::{ExperimentSpec, InSwitchSpec, JobSpec, Model, WorkloadSpec};
 use ::network::{DelayModel, Feature, FlowModel, NetworkModel, PacketModel, ReuseModel};
+use ::routing::islands::Island;
 use ::routing::{Hop, RouteState, Routing};
 use ::topology::{Endpoint, Topology, TopologySpec};
 use ::traffic::pacers::PacerSpec;
@@ -176,8 +177,11 @@ fn queues(spec: &ExperimentSpec, model: &str) -> Option<Wrong> {
 /// Refuses keys that ask for single packets.
 fn flows(spec: &ExperimentSpec) -> Option<Wrong> {
     let wrong = |key: &str, what: &str| Some((key.to_owned(), format!("the flow model has {what}; leave it out")));
-    if !spec.networks.is_empty() {
-        return wrong("network", "one network");
+    if let Some(own) = spec.networks.iter().find(|own| own.nic.is_some()) {
+        return wrong(&format!("network.{}.nic", own.name), "equal interfaces in all networks");
+    }
+    if spec.relay.is_some() {
+        return wrong("relay", "no relays, which pass on packet by packet");
     }
     if spec.in_switch.low_latency.as_ref().is_some_and(|own| own.segment.is_some()) {
         return wrong("in_switch.low_latency.segment", "packets of one size");
@@ -229,10 +233,13 @@ pub(crate) fn check_routing(
     if !model.has(Feature::Flows) || !routing.adaptive() {
         return Ok(());
     }
-    let step = (topology.nodes() as usize).div_ceil(SAMPLED_DESTINATIONS).max(1);
-    if !(1..topology.nodes()).step_by(step).any(|dst| weighs(topology, routing, NodeId(dst))) {
-        return Ok(());
-    }
+    let islands = Island::first(topology, routing);
+    let is_weighing = |own: &&Island<'_>| {
+        let nodes = own.topology.nodes();
+        let step = (nodes as usize).div_ceil(SAMPLED_DESTINATIONS).max(1);
+        (1..nodes).step_by(step).any(|dst| weighs(own.topology, own.routing, NodeId(dst)))
+    };
+    let Some(Island { routing, .. }) = islands.iter().find(is_weighing) else { return Ok(()) };
     let message = format!(
         "`{}` compares detours by the queues of routers, and the flow model has none: choose a routing by shortest paths, \
          or an oblivious one",
