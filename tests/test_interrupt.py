@@ -48,7 +48,7 @@ def test_ctrl_c_keeps_finished_points(small: Path, tmp_path: Path) -> None:
         running.send_signal(signal.SIGINT)
         printed, errors = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "1 finished points kept" in errors
+    assert "1 finished point kept" in errors
     assert "Traceback" not in errors
     assert "accepted" in printed
     kept = ct.Results.read(out)

@@ -88,8 +88,8 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
         fresh: Whether points that have finished in `directory` before are run again.
         points: The points to run: a share (`3/16`), or numbers from 0 (`5,7-9`). Default: all.
         reuse_from: File of records with which points with `simulation.reuse` begin. Excludes `executor`.
-        reuse_to: File that keeps the records of one point with `simulation.reuse`, which runs even if it has finished
-            in `directory` before. Excludes `executor`.
+        reuse_to: File that keeps the records of one point with `simulation.reuse`. The point runs even if it has
+            finished in `directory` before. Excludes `executor`.
         watcher: Notified of the progress of the run about ten times a second. Default: a bar in notebooks, nothing
             elsewhere.
         sections: Top-level entries of the experiment, such as `topology=ct.topology.FatTree(k=4, n=4)`, or as tables

@@ -158,8 +158,8 @@ pub trait PacketMachine {
     fn longest_wait(&self) -> u64 {
         0
     }
-    /// Whether contributions of all members of a group are being combined, so that a result will come. A machine that
-    /// counts every packet returns `false`.
+    /// Returns whether an operation that routers combine is under way, which numbers of packets do not show. `false` in
+    /// machines that count every packet.
     fn combines(&self) -> bool {
         false
     }
@@ -204,7 +204,7 @@ impl dyn Machine + '_ {
         self.packets().map_or(0, PacketMachine::longest_wait)
     }
 
-    /// Whether results are under way that no batch shows ([`PacketMachine::combines`]).
+    /// Returns whether an operation is under way that numbers of packets do not show ([`PacketMachine::combines`]).
     pub fn combines(&self) -> bool {
         self.packets().is_some_and(PacketMachine::combines)
     }

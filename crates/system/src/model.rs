@@ -24,8 +24,8 @@ pub const NO_CHANNELS: &str = "the delay model has no channels between routers, 
                                packets";
 
 /// Reason why an allreduce whose results members return is refused on a network of flows.
-const NO_RETURN: &str = "the flow model has no members that return results packet by packet: choose `in-switch` or an algorithm of messages \
-                         for an allreduce, not `nvls`";
+const NO_RETURN: &str = "the flow model does not carry out an allreduce by `nvls`: choose `in-switch`, or an algorithm without switches \
+                         such as `ring`";
 
 /// Returns the reason why the operations of some groups are not carried out in switches. None if they are.
 pub(crate) fn no_switches(model: &dyn NetworkModel, demands: &[Demand]) -> Option<String> {

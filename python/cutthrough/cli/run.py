@@ -309,7 +309,7 @@ def report(
     for warning in checks.warnings_of(results.points):
         complain(warning)
     if saved is not None:
-        what = f"{results.runs} finished points" + (f" and {counted(saved, 'checkpoint')}" if saved else "")
+        what = counted(results.runs, "finished point") + (f" and {counted(saved, 'checkpoint')}" if saved else "")
         is_kept = directory is not None and (results.points or saved)
         complain(f"interrupted: {what}" + (f" kept in {directory}; the same command goes on" if is_kept else ""))
     if directory is not None and results.points:

@@ -1,4 +1,4 @@
-"""Files of records of reuse that a run reads and writes. Files that would be lost or ignored are refused first."""
+"""Checks of the files of records that a run with reuse reads and writes, before the run begins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def record_files(
     others: str | None = None,
     names: tuple[str, str, str] = ARGUMENTS,
 ) -> tuple[Path | None, Path | None]:
-    """Returns the file to read and the file to write, as a run takes them.
+    """Returns the checked file to read and the checked file to write.
 
     Args:
         source: The file to read.

@@ -18,12 +18,12 @@ pub struct ReuseResult {
     pub joins: u64,
     /// Episodes under way that were merged into others.
     pub merges: u64,
-    /// Records whose simulation went on from the saved state of an episode that a message had joined.
+    /// Records whose simulation continued from a saved state.
     pub continued: u64,
     /// Records looked up for an episode that began with a moved round-robin pointer.
     pub moved_pointers: u64,
-    /// Packet-hops that were simulated, of the `packet_hops` of the point. Those of an
-    /// episode that is simulated again with a message that has joined it count again.
+    /// Packet-hops that were simulated, of the `packet_hops` of the point. Those that are simulated again, because a
+    /// message has joined an episode, count again.
     pub simulated_packet_hops: u64,
     /// Reason why the run was repeated without reuse. Null if it was not.
     pub gave_up: Option<String>,

@@ -19,12 +19,13 @@ use super::rates::{PathPart, Rates};
 use super::run::FlowRun;
 use super::trees::{Head, TreeEnd, copies_of_result};
 
-/// Limits of the combine units of all routers: for each router, the channel from its units and the work of each unit.
+/// Limits of the rates of the combine units: for each router, the channel from its units, and then each unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     spec: CombineSpec,
-    /// First limit, and the number of limits of a router.
+    /// First limit.
     first: u32,
+    /// Number of limits of a router.
     each: u32,
     /// Capacities in bytes per picosecond: of the channel, of a unit that takes packets, and of one that takes partial
     /// sums.
@@ -34,8 +35,8 @@ pub(super) struct Units {
 }
 
 impl Units {
-    /// Adds the units of all routers, if packets are combined. `drain`: bandwidth at which packets leave an input of a
-    /// router, over that of its channel.
+    /// Adds the units of all routers, if packets are combined. `drain`: ratio of the bandwidth at which packets leave an
+    /// input of a router to the bandwidth of its channel.
     pub fn add(plan: &Plan, drain: f64, rates: &mut Rates) -> Option<Self> {
         let spec = plan.groups()?.units?;
         let classes = plan.topology().class_names().len() as u8;
@@ -165,14 +166,14 @@ impl Gathering<'_> {
     }
 }
 
-/// Way of an operation that routers combine.
+/// Path of an operation that routers combine.
 #[derive(Debug, Default)]
 struct Combined {
     /// Destinations of the result.
     ends: Vec<TreeEnd>,
-    /// Size of a window in bytes, and the rate that it allows longer operations, in bytes per picosecond.
+    /// Window in bytes, and the largest rate of operations that are longer than it, in bytes per picosecond.
     window: (f64, f64),
-    /// Bytes by which the window always lets a member send ahead of the others.
+    /// Bytes that a member may send ahead of the others: the window less those of a round trip.
     ahead: f64,
 }
 
@@ -217,9 +218,9 @@ impl Paths {
         Combined { ends, window, ahead }
     }
 
-    /// Returns the size of a window in bytes and the rate that it allows, in bytes per picosecond, and the bytes by which a
-    /// member may always send ahead of the others. A packet is finished when its result has come, or when the member that
-    /// alone gets results acknowledges half a window of them, or all.
+    /// Returns the values of `Combined::window` and `Combined::ahead`. If all members get the result, a packet is finished
+    /// when its result arrives. If one member gets it, a packet is finished when this member acknowledges it: with half a
+    /// window of packets, or after the last one.
     fn window(
         &mut self,
         of: &TreePacket,
@@ -259,14 +260,14 @@ struct Gathered {
 pub(super) struct Operations {
     /// Operations that have not started, by tree and segment.
     waiting: BTreeMap<(u32, u32), Gathered>,
-    /// Trees on which an operation passes.
+    /// Trees with an operation under way.
     busy: BTreeSet<u32>,
     /// Bytes that members have sent ahead of the others on busy trees.
     ahead: BTreeMap<(u32, NodeId), f64>,
 }
 
 impl Operations {
-    /// Whether an operation passes.
+    /// Returns whether an operation is under way.
     pub fn combines(&self) -> bool {
         !self.busy.is_empty()
     }
@@ -302,8 +303,8 @@ impl FlowRun {
         self.start_operation(of.tree, false);
     }
 
-    /// Starts the next operation of a tree, if all of its contributions have come and no other operation passes. It may
-    /// follow another one without a pause.
+    /// Starts the next operation of a tree, if all of its contributions have come and no other operation is under way.
+    /// `follows`: another one has just ended.
     fn start_operation(&mut self, tree: u32, follows: bool) {
         let Operations { waiting, busy, .. } = &mut self.operations;
         let Some((&place, next)) = waiting.range((tree, 0)..=(tree, u32::MAX)).next() else { return };
@@ -341,7 +342,7 @@ impl FlowRun {
         sent
     }
 
-    /// Notes that the flow of a message on a tree has left.
+    /// Ends an operation whose flow has left, and starts the next one of its tree.
     pub(super) fn end_operation(&mut self, copies: u32) {
         let Some(of) = self.trees.packet(copies).filter(|of| of.work != TreeWork::Multicast) else { return };
         self.operations.busy.remove(&of.tree);

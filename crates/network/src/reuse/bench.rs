@@ -65,7 +65,7 @@ pub(super) struct Outcome {
     /// By channel, the time after which nothing is left in it, and the candidates that its arbiters have served last.
     /// `NONE_SERVED`: the pointer has not moved.
     pub channels: Vec<(u64, [u16; 2])>,
-    /// Packet-hops that were simulated: fewer than those of the messages if the simulation went on from a saved state.
+    /// Packet-hops that were simulated. Those before a saved state do not count again.
     pub hops: u64,
 }
 
@@ -78,7 +78,7 @@ pub(super) trait Workbench: Send {
     fn facts(&self) -> (Vec<ChannelFacts>, Sharing);
     /// Returns the candidate that an arbiter has served last.
     fn last_served(&self, arbiter: Arbiter) -> u16;
-    /// Returns the number of the first messages whose simulation has a saved state, from which that of all goes on.
+    /// Returns how many of the first messages a saved state covers. 0: there is none.
     fn saved(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> usize;
     /// Simulates messages, in ascending order of times, and the channels that they cross. `None`: packets wait for one
     /// another for ever. The workbench is then of no more use.
@@ -316,7 +316,7 @@ impl<R: Routers> Bench<R> {
         run
     }
 
-    /// Adds messages to a simulation, with all `channels` that they and those before cross.
+    /// Adds messages to a simulation. `channels` are those of the former messages, and then those of the new ones.
     fn add(&mut self, run: &mut Simulation, messages: &[BenchMessage], channels: &[BenchChannel]) {
         for (arbiter, last) in channels[run.channels.len()..].iter().flat_map(|own| own.arbiters).flatten() {
             let last = (last != NONE_SERVED).then_some(last.into());
@@ -336,7 +336,7 @@ impl<R: Routers> Bench<R> {
         run.outcome.counted = 0;
     }
 
-    /// Handles the next instant before tick `until`, and notes what has become idle. `None`: there is none.
+    /// Handles the next instant before tick `until`, and notes what has become idle. Returns `None` if nothing happens.
     fn step(&mut self, until: u64, run: &mut Simulation) -> Option<()> {
         let counts = |context: &WorkerContext| [context.counters.transmissions(), context.counters.total_delivered];
         let before = counts(&self.context);

@@ -100,8 +100,7 @@ impl Episodes {
         self.place(episode);
     }
 
-    /// Notes the pointers, at the begin of an episode, of the arbiters at which nothing meets yet. They count if the
-    /// simulation goes on with further messages.
+    /// Notes the initial pointers of the arbiters with one candidate, to which a message that joins may add another.
     fn note_pointers(&mut self, episode: u32) {
         for name in 0..self.naming.channels().len() {
             for arbiter in 0..2 {

@@ -67,7 +67,7 @@ pub struct ReuseCounts {
     pub joins: u64,
     /// Times that episodes under way were merged.
     pub merges: u64,
-    /// Episodes whose simulation went on from a saved state.
+    /// Records whose simulation continued from a saved state.
     pub continued: u64,
     /// Episodes of several messages that began with a round-robin pointer that an earlier episode had moved.
     pub moved_pointers: u64,

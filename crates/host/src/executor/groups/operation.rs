@@ -138,14 +138,13 @@ impl GroupPackets {
 /// Sizes by which bytes are cut into segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
-    /// Size of the largest packet in bytes. Size of a segment behind the heads on a network that takes messages whole.
+    /// Size of a full segment in bytes: one packet, or several on a network that takes messages whole.
     pub packet: u32,
     /// Size of a control message in bytes, which stands for an item without bytes.
     pub control: u32,
-    /// Number of leading segments of an item, and the size of each in bytes. None unless the network takes messages
-    /// whole.
+    /// Number of leading segments of an item, and the size of each in bytes. The others have the size `packet`.
     pub heads: (u32, u32),
-    /// Window in segments on a network that takes messages whole.
+    /// Window in segments. `None` on a network of packets.
     pub ahead: Option<u32>,
 }
 
@@ -159,8 +158,9 @@ impl Cut {
     pub const NONE: Self = Self { packet: 1, control: 1, heads: (0, 0), ahead: None };
 
     /// Returns the sizes for an operation on a network that takes messages whole: an item has a segment for each of
-    /// `GroupParams::parts`, of whole packets, and for each owner. If acknowledgements hold back the last packets, a part
-    /// has a segment of the packets that are acknowledged before a member may send its last ones, and one of the others.
+    /// `GroupParams::parts`, of whole packets, and for each owner. In operations with acknowledgements, a part has two
+    /// kinds of segments. The leading ones must be acknowledged before the member may send its last packets. The last
+    /// one holds the other packets.
     pub fn whole(sizes: (u32, u32), params: &GroupParams, (call, group): (&GroupCall, &ProgramGroup)) -> Self {
         let cut = Self::new(sizes, params, call);
         let (packet, parts) = (u64::from(cut.packet), u64::from(params.parts));
@@ -501,8 +501,8 @@ mod tests {
 
     #[test]
     fn whole_segments_await_what_packets_await() {
-        // Would catch a last segment of more than a window, one whose send waits for more packets than a packet's send
-        // would, bytes that are lost, and segments of operations that nobody acknowledges.
+        // Would catch a last segment that is larger than the window, a short operation of several segments, lost bytes,
+        // and leading segments of an operation without acknowledgements.
         let group = ProgramGroup { context: Context::WORLD, ranks: (0..4).collect(), first: Vec::new() };
         let call = |operation, bytes| {
             let (element, root, owners, context) = (1, 0, false, Context::WORLD);

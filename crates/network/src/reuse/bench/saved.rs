@@ -1,4 +1,4 @@
-//! Saved states: simulations of episodes at their last release, from which those of episodes with further messages go on.
+//! Saved states: copies of simulations at the last release. The simulation with further messages continues from a copy.
 
 use fabric::Partition;
 use fabric::routers::Routers;
@@ -25,7 +25,7 @@ pub(super) struct Simulation {
     pub open: Vec<usize>,
     /// Packets of all messages.
     pub packets: u64,
-    /// Packets of them whose heads have left their last routers.
+    /// Packets whose heads have left their last routers.
     pub left: u64,
     /// Packet-hops so far.
     pub hops: u64,
@@ -35,8 +35,8 @@ pub(super) struct Simulation {
 }
 
 impl Simulation {
-    /// Adds a channel, or the bytes that further messages send over it. `sent`: the bytes that it has sent so far, if it
-    /// is one. `is_held`: whether it is inspected.
+    /// Adds a channel, or the bytes that further messages send over it. `sent`: the bytes that the channel has sent so
+    /// far. `None`: it is a router or a bus. `is_held`: whether the simulation lasts until it is idle.
     pub fn add(&mut self, place: usize, own: &BenchChannel, (sent, is_held): (Option<u64>, bool)) {
         let before = self.channels.get(place).map(|before| before.bytes);
         if before.is_none() {
@@ -60,8 +60,8 @@ pub(super) struct Saved<R> {
 }
 
 impl<R: Routers> Saved<R> {
-    /// Returns whether the simulation of further messages goes on from here. Pointers at the begin count only for
-    /// arbiters that decide.
+    /// Returns whether the simulation of `messages` may continue from this copy. Initial pointers are compared only at
+    /// arbiters with several candidates.
     fn precedes(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> bool {
         let known = &self.partition.traffic().messages;
         let alike = |(before, own): (&BenchChannel, &BenchChannel)| {
@@ -88,7 +88,7 @@ impl<R: Routers> SavedStates<R> {
         Self { all: Vec::new(), bytes }
     }
 
-    /// Returns the place of the saved simulation from which that of `messages` goes on.
+    /// Returns the place of a copy from which the simulation of `messages` may continue.
     pub fn find(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<usize> {
         self.all.iter().rposition(|saved| saved.precedes(messages, channels))
     }
@@ -103,7 +103,7 @@ impl<R: Routers> SavedStates<R> {
         self.all.remove(place)
     }
 
-    /// Saves a simulation, if this takes less time than to repeat it.
+    /// Keeps a copy of a simulation, if copying is faster than simulating again.
     pub fn save(&mut self, partition: &Partition<R, BenchTraffic>, run: &Simulation) {
         let most = (MOST_BYTES / self.bytes.max(1)).min(MOST_STATES) as usize;
         if most == 0 || run.hops < self.bytes / BYTES_PER_HOP {
