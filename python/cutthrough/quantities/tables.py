@@ -363,8 +363,8 @@ class ReuseResult(dict[str, Any]):
     merges = required(int)("Episodes under way that were merged into others.")
     continued = required(int)("Records whose simulation continued from a saved state.")
     moved_pointers = required(int)("Records looked up for an episode that began with a moved round-robin pointer.")
-    simulated_packet_hops = required(int)("""Packet-hops that were simulated, of the `packet_hops` of the point. Those that
-        are simulated again, because a message has joined an episode, count again.""")
+    simulated_packet_hops = required(int)("""Packet-hops that were simulated, of the `packet_hops` of the point. Those
+        that are simulated again, because a message has joined an episode, count again.""")
     gave_up = optional(str)("Reason why the run was repeated without reuse. Null if it was not.")
 
 
