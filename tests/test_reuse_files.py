@@ -56,7 +56,7 @@ def test_a_wrong_file_of_records_is_found_before_the_first_point(ring: Path) -> 
     ct.run(ring, points="0", reuse_to=kept)
     swept = {"sweep": {"link.bandwidth": ["400 Gb/s", "200 Gb/s"]}}
     with pytest.raises(
-        ct.ExperimentError, match=r"point 1 \(link.bandwidth = \"200 Gb/s\"\): `--reuse-from .*another link"
+        ct.ExperimentError, match=r"point 1 \(link.bandwidth = \"200 Gb/s\"\): the file of records .*another link"
     ):
         ct.run(ring, set=swept, jobs=1, directory=out, reuse_from=kept)
     kept.write_bytes(kept.read_bytes()[:-9])

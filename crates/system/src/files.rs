@@ -14,7 +14,7 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
 }
 
 /// Writes a file aside, forces it to disk and renames it, so that the former file stays until the new one is complete.
-/// The permissions of the former file are kept.
+/// The permissions of the former file are kept where this is possible.
 ///
 /// # Errors
 /// If the file cannot be written. Nothing is left then but the former file.
@@ -22,9 +22,12 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".tmp");
     let write = || -> io::Result<()> {
+        // A killed process may have left one that cannot be written.
+        let _ = fs::remove_file(&aside);
         let mut file = File::create(&aside)?;
         if let Ok(former) = fs::metadata(path) {
-            file.set_permissions(former.permissions())?;
+            // Some file systems have no permissions.
+            let _ = file.set_permissions(former.permissions());
         }
         file.write_all(bytes)?;
         file.sync_all()?;

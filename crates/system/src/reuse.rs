@@ -245,11 +245,11 @@ fn digest(system: &System) -> String {
 
 /// Returns an error of the file that a run begins with.
 fn wrong_file(path: &Path, what: &str) -> KeyError {
-    KeyError::new("simulation.reuse", format!("`--reuse-from {}` {what}", path.display()))
+    KeyError::new("simulation.reuse", format!("the file of records {} {what}", path.display()))
 }
 
 /// Message of the error of a damaged file.
-const DAMAGED: &str = "is cut or garbled: write it again with `--reuse-to`";
+const DAMAGED: &str = "is cut or garbled: write it again (`--reuse-to`)";
 
 /// Conditions under which kept records hold: their names and values.
 type Conditions = Vec<(String, String)>;
@@ -266,7 +266,7 @@ fn unpack<'a>(path: &Path, bytes: &'a [u8], simulator: &str) -> Result<(Conditio
     let version = String::take(&mut rest).ok_or_else(damaged)?;
     if version != simulator {
         let both = format!("is of Cutthrough {version}, and this is {simulator}");
-        return Err(wrong(&format!("{both}: write it again with `--reuse-to`")));
+        return Err(wrong(&format!("{both}: write it again (`--reuse-to`)")));
     }
     Ok((Vec::take(&mut rest).ok_or_else(damaged)?, rest))
 }

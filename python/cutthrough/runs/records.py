@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from cutthrough.arguments.faults import refuse
@@ -52,6 +53,8 @@ def record_files(
         raise refuse(writes, f"{target} is a folder: name a file in it")
     if not target.parent.is_dir():
         raise refuse(writes, f"{target} cannot be written: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise refuse(writes, f"{target} cannot be written: the folder {target.parent} is read-only")
     if target.exists():
         _refuse_other_file(target, writes)
     return source, target.resolve()
@@ -61,7 +64,10 @@ def _refuse_other_file(target: Path, name: str) -> None:
     """Refuses to replace a file that holds no records of reuse, such as an experiment or a device."""
     begin = b""
     if target.is_file():
-        with target.open("rb") as file:
-            begin = file.read(len(MAGIC))
+        try:
+            with target.open("rb") as file:
+                begin = file.read(len(MAGIC))
+        except OSError as error:
+            raise refuse(name, f"{target} cannot be read: {error.strerror}") from None
     if begin != MAGIC:
         raise refuse(name, f"{target} exists and holds no records of reuse: name another file")

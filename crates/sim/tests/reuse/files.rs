@@ -65,7 +65,7 @@ fn kept_records_replace_the_simulation_and_other_files_are_refused() {
         ("256 B", "128 B", "another packet size (256 B instead of 128 B)"),
     ] {
         let error = refused(&RING.replace(old, new), &whole);
-        assert!(error.contains(what) && error.contains("--reuse-from"), "{what}: {error}");
+        assert!(error.contains(what) && error.contains("the file of records"), "{what}: {error}");
     }
     for length in (0..whole.len()).step_by(13) {
         let error = refused(RING, &whole[..length]);
