@@ -16,6 +16,7 @@ use topology::ChannelSource;
 use units::NodeId;
 
 use super::records::MemberOutcome;
+pub(super) use saved::SavedPlace;
 use saved::{Saved, SavedStates, Simulation};
 
 /// Time at which a workbench ends, in ticks: never.
@@ -67,6 +68,8 @@ pub(super) struct Outcome {
     pub channels: Vec<(u64, [u16; 2])>,
     /// Packet-hops that were simulated. Those before a saved state do not count again.
     pub hops: u64,
+    /// Time in which its state was copied, in packet-hops. 0: it was not.
+    pub copying: u64,
 }
 
 /// No candidate. As the candidate that was served last, it comes before the lowest.
@@ -78,11 +81,16 @@ pub(super) trait Workbench: Send {
     fn facts(&self) -> (Vec<ChannelFacts>, Sharing);
     /// Returns the candidate that an arbiter has served last.
     fn last_served(&self, arbiter: Arbiter) -> u16;
-    /// Returns how many of the first messages a saved state covers. 0: there is none.
-    fn saved(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> usize;
-    /// Simulates messages, in ascending order of times, and the channels that they cross. `None`: packets wait for one
-    /// another for ever. The workbench is then of no more use.
-    fn simulate(&mut self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<Outcome>;
+    /// Returns the saved state from which the simulation of messages may continue. `None`: there is none.
+    fn saved(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<SavedPlace>;
+    /// Simulates messages, in ascending order of times, and the channels that they cross, from the beginning or from a
+    /// saved state. `None`: packets wait for one another for ever. The workbench is then of no more use.
+    fn simulate(
+        &mut self,
+        messages: &[BenchMessage],
+        channels: &[BenchChannel],
+        from: Option<SavedPlace>,
+    ) -> Option<Outcome>;
 }
 
 /// Creates the workbench of a network.
@@ -188,6 +196,13 @@ impl BenchTraffic {
         }
     }
 
+    /// Returns the bytes of memory that the packets and messages of the episode take.
+    fn bytes(&self) -> u64 {
+        let latencies: usize = self.members.iter().map(|own| size_of_val(&own.1.latencies[..])).sum();
+        let all = [size_of_val(&self.packets[..]), size_of_val(&self.messages[..]), size_of_val(&self.members[..])];
+        (all.iter().sum::<usize>() + latencies) as u64
+    }
+
     /// Handles a packet whose tail arrives at tick `now`.
     fn arrived(&mut self, packet: BenchPacket, now: u64) {
         let BenchPacket { message, bytes, generated_at } = packet;
@@ -266,20 +281,25 @@ impl<R: Routers> Workbench for Bench<R> {
         self.partition.routers().last_served(arbiter).map_or(NONE_SERVED, |candidate| candidate as u16)
     }
 
-    fn saved(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> usize {
-        self.saved.find(messages, channels).map_or(0, |place| self.saved.messages(place))
+    fn saved(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<SavedPlace> {
+        self.saved.find(messages, channels)
     }
 
-    fn simulate(&mut self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<Outcome> {
-        let mut run = match self.saved.find(messages, channels) {
-            Some(place) => self.go_on(place, messages, channels),
+    fn simulate(
+        &mut self,
+        messages: &[BenchMessage],
+        channels: &[BenchChannel],
+        from: Option<SavedPlace>,
+    ) -> Option<Outcome> {
+        let mut run = match from {
+            Some(from) => self.go_on(from, messages, channels),
             None => self.begin(messages, channels),
         };
         let before = run.hops;
         let last = run.begin + messages.last().map_or(0, |message| message.at);
         if last > run.begin {
             while self.step(last, &mut run).is_some() {}
-            self.saved.save(&self.partition, &run);
+            run.outcome.copying = self.saved.save(&self.partition, &run);
         }
         while !run.open.is_empty() || self.partition.traffic().delivered < run.packets as usize {
             self.step(NEVER, &mut run)?;
@@ -309,8 +329,8 @@ impl<R: Routers> Bench<R> {
     }
 
     /// Goes on with all messages from a saved state.
-    fn go_on(&mut self, place: usize, messages: &[BenchMessage], channels: &[BenchChannel]) -> Simulation {
-        let Saved { partition, mut run } = self.saved.take(place);
+    fn go_on(&mut self, from: SavedPlace, messages: &[BenchMessage], channels: &[BenchChannel]) -> Simulation {
+        let Saved { partition, mut run, .. } = self.saved.take(from);
         self.partition = partition;
         self.add(&mut run, &messages[self.partition.traffic().messages.len()..], channels);
         run

@@ -57,6 +57,11 @@ impl Effort {
         self.spent += EPISODE + SIMULATED * hops;
     }
 
+    /// Counts the copy of a state, which takes the time of `hops` packet-hops.
+    pub fn copy(&mut self, hops: u64) {
+        self.spent += hops;
+    }
+
     /// Returns whether to go on: the effort so far pays, is no more than a trial, or the rest takes less effort than the
     /// whole run without reuse.
     pub fn pays(&self) -> bool {

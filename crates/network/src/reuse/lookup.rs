@@ -187,18 +187,20 @@ impl Episodes {
         };
         let channels: Vec<BenchChannel> = naming.channels().iter().enumerate().map(channel).collect();
         let hops = |own: &Described| u64::from(own.bytes.div_ceil(*packet)) * paths.routers(own.path);
-        let known = self.bench.saved(&messages, &channels);
-        self.effort.simulate(described[known..].iter().map(hops).sum());
+        let from = self.bench.saved(&messages, &channels);
+        let known = from.map_or(0, |from| from.hops);
+        self.effort.simulate(described.iter().map(hops).sum::<u64>() - known);
         if !self.effort.pays() {
             self.give_up("too little repeats".to_owned());
             return None;
         }
-        let Some(outcome) = self.bench.simulate(&messages, &channels) else {
+        let Some(outcome) = self.bench.simulate(&messages, &channels, from) else {
             self.give_up("packets wait for one another for ever".to_owned());
             return None;
         };
         self.counts.simulated_hops += outcome.hops;
-        self.counts.continued += u64::from(known > 0);
+        self.counts.continued += u64::from(from.is_some());
+        self.effort.copy(outcome.copying);
         let record = self.record(outcome);
         self.counts.records += 1;
         Some(self.records.add(&self.naming.key, record))

@@ -9,7 +9,7 @@ use super::{BenchChannel, BenchMessage, BenchTraffic, NONE_SERVED, Outcome};
 const MOST_BYTES: u64 = 1 << 29;
 
 /// Largest number of saved states.
-const MOST_STATES: u64 = 16;
+const MOST_STATES: usize = 16;
 
 /// Bytes of a state that are copied in the time of a packet-hop.
 const BYTES_PER_HOP: u64 = 512;
@@ -57,6 +57,8 @@ impl Simulation {
 pub(super) struct Saved<R> {
     pub partition: Partition<R, BenchTraffic>,
     pub run: Simulation,
+    /// Bytes of memory.
+    bytes: u64,
 }
 
 impl<R: Routers> Saved<R> {
@@ -75,43 +77,56 @@ impl<R: Routers> Saved<R> {
     }
 }
 
+/// Place of a saved simulation.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct SavedPlace {
+    place: usize,
+    /// Packet-hops that were simulated before.
+    pub hops: u64,
+}
+
 /// Saved simulations, the least recent first.
 pub(super) struct SavedStates<R> {
     all: Vec<Saved<R>>,
-    /// Bytes of a state.
+    /// Bytes of the state of the network without packets.
+    network: u64,
+    /// Bytes of all saved simulations.
     bytes: u64,
 }
 
 impl<R: Routers> SavedStates<R> {
-    /// Creates an empty list for states of `bytes` bytes.
-    pub fn new(bytes: u64) -> Self {
-        Self { all: Vec::new(), bytes }
+    /// Creates an empty list for a network whose state takes `network` bytes without packets.
+    pub fn new(network: u64) -> Self {
+        Self { all: Vec::new(), network, bytes: 0 }
     }
 
-    /// Returns the place of a copy from which the simulation of `messages` may continue.
-    pub fn find(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<usize> {
-        self.all.iter().rposition(|saved| saved.precedes(messages, channels))
-    }
-
-    /// Returns the number of messages of a saved simulation.
-    pub fn messages(&self, place: usize) -> usize {
-        self.all[place].partition.traffic().messages.len()
+    /// Returns the longest saved simulation from which that of `messages` may continue.
+    pub fn find(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<SavedPlace> {
+        let hops = |&(place, own): &(usize, &Saved<R>)| (own.run.hops, place);
+        let found = self.all.iter().enumerate().filter(|own| own.1.precedes(messages, channels)).max_by_key(hops);
+        found.map(|(place, own)| SavedPlace { place, hops: own.run.hops })
     }
 
     /// Takes out a saved simulation.
-    pub fn take(&mut self, place: usize) -> Saved<R> {
-        self.all.remove(place)
+    pub fn take(&mut self, from: SavedPlace) -> Saved<R> {
+        let saved = self.all.remove(from.place);
+        self.bytes -= saved.bytes;
+        saved
     }
 
-    /// Keeps a copy of a simulation, if copying is faster than simulating again.
-    pub fn save(&mut self, partition: &Partition<R, BenchTraffic>, run: &Simulation) {
-        let most = (MOST_BYTES / self.bytes.max(1)).min(MOST_STATES) as usize;
-        if most == 0 || run.hops < self.bytes / BYTES_PER_HOP {
-            return;
+    /// Keeps a copy of a simulation, if copying is faster than simulating again. Returns the time of copying in
+    /// packet-hops.
+    pub fn save(&mut self, partition: &Partition<R, BenchTraffic>, run: &Simulation) -> u64 {
+        let bytes = self.network + partition.traffic().bytes();
+        let time = bytes / BYTES_PER_HOP;
+        if bytes > MOST_BYTES || run.hops < time {
+            return 0;
         }
-        if self.all.len() == most {
-            self.all.remove(0);
+        while self.all.len() == MOST_STATES || self.bytes + bytes > MOST_BYTES {
+            self.bytes -= self.all.remove(0).bytes;
         }
-        self.all.push(Saved { partition: partition.clone(), run: run.clone() });
+        self.bytes += bytes;
+        self.all.push(Saved { partition: partition.clone(), run: run.clone(), bytes });
+        time
     }
 }
