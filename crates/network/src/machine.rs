@@ -158,9 +158,9 @@ pub trait PacketMachine {
     fn longest_wait(&self) -> u64 {
         0
     }
-    /// Returns whether an operation that routers combine is under way, which numbers of packets do not show. `false` in
-    /// machines that count every packet.
-    fn combines(&self) -> bool {
+    /// Returns whether a message of a job is under way that numbers of packets do not show. `false` in machines that count
+    /// every packet.
+    fn is_moving(&self, _job: usize) -> bool {
         false
     }
     /// Returns every packet that waits at the front of a queue.
@@ -204,9 +204,10 @@ impl dyn Machine + '_ {
         self.packets().map_or(0, PacketMachine::longest_wait)
     }
 
-    /// Returns whether an operation is under way that numbers of packets do not show ([`PacketMachine::combines`]).
-    pub fn combines(&self) -> bool {
-        self.packets().is_some_and(PacketMachine::combines)
+    /// Returns whether a message of a job is under way that numbers of packets do not show
+    /// ([`PacketMachine::is_moving`]).
+    pub fn is_moving(&self, job: usize) -> bool {
+        self.packets().is_some_and(|packets| packets.is_moving(job))
     }
 
     /// Returns the packets that wait at the front of queues ([`PacketMachine::waiting`]).

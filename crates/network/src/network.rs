@@ -178,6 +178,14 @@ impl Network {
         self.zero_load_latency(if routes { self.routing.max_routers() } else { self.topology.diameter() + 1 })
     }
 
+    /// Returns the longest time for which a combine unit works on a packet of each port, in ticks. 0 without units.
+    pub fn longest_combining(&self) -> u64 {
+        let Some(units) = self.plan.groups().and_then(|groups| groups.units) else { return 0 };
+        let ports = (0..self.topology.routers()).map(|router| self.topology.ports(RouterId(router))).max();
+        let cycles = units.cycles(self.packet).max(units.combining_cycles(self.packet));
+        (u64::from(ports.unwrap_or(0)) * cycles).saturating_mul(units.cycle.0).div_ceil(self.plan.tick().0)
+    }
+
     /// Returns the delay of the idle path between nodes of two routers ([`idle_path`]).
     pub fn idle_path(&self, from: RouterId, to: RouterId) -> u64 {
         idle_path(&self.plan, from, to)

@@ -5,7 +5,6 @@
 //! rate: a router combines no faster than its slowest input. The operations of a tree pass one after another, as their
 //! packets do. Combine units are limits beyond the path ([`Units`]).
 
-use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
@@ -71,6 +70,8 @@ struct Gathering<'a> {
     set: &'a mut PathSet,
     /// Members that contribute.
     members: Vec<NodeId>,
+    /// Longest time for which a unit works on the last packets, in ticks.
+    slowest: u64,
 }
 
 impl Gathering<'_> {
@@ -148,6 +149,7 @@ impl Gathering<'_> {
         let leaves = spec.units - 1;
         if leaves == 0 {
             limit(1, arrivals.len() as f64 * work(&|bytes| spec.cycles(bytes)), packets);
+            self.slowest = self.slowest.max(arrivals.len() as u64 * whole);
             return arrivals.iter().fold(0, |at, own| pass(at, own.0, whole)) + cycle;
         }
         let block = self.plan.topology().ports(router).div_ceil(leaves);
@@ -157,11 +159,13 @@ impl Gathering<'_> {
             let (at, count) = own.fold((0, 0.0), |(at, count), own| (pass(at, own.0, whole), count + 1.0));
             if count > 0.0 {
                 limit(1 + leaf, count * work(&|bytes| spec.cycles(bytes)), packets);
+                self.slowest = self.slowest.max(count as u64 * whole);
                 parts.push(at + cycle);
             }
         }
         parts.sort_unstable();
         limit(1 + leaves, parts.len() as f64 * work(&|bytes| spec.combining_cycles(bytes)), sums);
+        self.slowest = self.slowest.max(parts.len() as u64 * part);
         parts.iter().fold(0, |at, &own| pass(at, own, part)) + cycle
     }
 }
@@ -192,9 +196,10 @@ impl Paths {
         let top = receiver.and_then(of_receiver).unwrap_or_else(|| trees.root(of.tree));
         let router = trees.entry(top).router;
         let packet = bytes.min(plan.packet());
-        let mut walk = Gathering { plan: &plan, groups, units, of, bytes, packet, set: found, members: Vec::new() };
+        let mut walk =
+            Gathering { plan: &plan, groups, units, of, bytes, packet, set: found, members: Vec::new(), slowest: 0 };
         let at = walk.gather(top);
-        let ends = match (receiver, walk.direction(top)) {
+        let mut ends = match (receiver, walk.direction(top)) {
             (Some(node), Some(exit)) => vec![TreeEnd { node, delay: at + walk.send((router, exit)), routers: 1 }],
             _ => {
                 let class = |exit: &Exit| topology.class(router, exit.port);
@@ -210,8 +215,11 @@ impl Paths {
                 copies_of_result((&plan, groups), of, (first, top, head), walk.set)
             }
         };
-        let (members, plane) = (walk.members, trees.plane(of.tree));
+        let (members, slowest, plane) = (walk.members, walk.slowest, trees.plane(of.tree));
         let (window, ahead) = self.window(of, (receiver, &ends, units.spec.window), bytes);
+        // The rate already contains the work of the slowest unit on each packet, instead of the time on the first link.
+        let over = slowest.saturating_sub(plan.serialization(topology.injection_class(plane), packet));
+        ends.iter_mut().for_each(|end| end.delay = end.delay.saturating_sub(over));
         self.complete_tree(bytes, found);
         members.iter().for_each(|&node| self.buses.cross((node, plane), false, found));
         ends.iter().for_each(|end| self.buses.cross((end.node, plane), true, found));
@@ -255,21 +263,28 @@ struct Gathered {
     left: u32,
 }
 
-/// Operations that routers combine.
+/// Operations of a tree.
 #[derive(Debug, Default)]
-pub(super) struct Operations {
-    /// Operations that have not started, by tree and segment.
-    waiting: BTreeMap<(u32, u32), Gathered>,
-    /// Trees with an operation under way.
-    busy: BTreeSet<u32>,
-    /// Bytes that members have sent ahead of the others on busy trees.
-    ahead: BTreeMap<(u32, NodeId), f64>,
+struct TreeOperations {
+    /// Operations that have not started, by segment.
+    waiting: BTreeMap<u32, Gathered>,
+    /// Whether an operation is under way.
+    is_busy: bool,
+    /// By member, the bytes that it has sent ahead of the others. Empty if no operation is under way.
+    ahead: Vec<f64>,
 }
 
+/// Operations that routers combine, by tree.
+#[derive(Debug, Default)]
+pub(super) struct Operations(Vec<TreeOperations>);
+
 impl Operations {
-    /// Returns whether an operation is under way.
-    pub fn combines(&self) -> bool {
-        !self.busy.is_empty()
+    /// Returns the operations of a tree.
+    fn of(&mut self, tree: u32) -> &mut TreeOperations {
+        if self.0.len() <= tree as usize {
+            self.0.resize_with(tree as usize + 1, TreeOperations::default);
+        }
+        &mut self.0[tree as usize]
     }
 }
 
@@ -279,8 +294,7 @@ impl FlowRun {
         let plan = Arc::clone(&self.plan);
         let Some(groups) = plan.groups() else { return };
         let others = matches!(of.work, TreeWork::CombineFor(_)) && !of.owners;
-        let place = (of.tree, of.segment);
-        match self.operations.waiting.entry(place) {
+        match self.operations.of(of.tree).waiting.entry(of.segment) {
             Entry::Vacant(free) => {
                 let left = (groups.trees.members(of.tree).len() as u32).saturating_sub(u32::from(others) + 1);
                 free.insert(Gathered { demand: *demand, source, of, left });
@@ -306,18 +320,17 @@ impl FlowRun {
     /// Starts the next operation of a tree, if all of its contributions have come and no other operation is under way.
     /// `follows`: another one has just ended.
     fn start_operation(&mut self, tree: u32, follows: bool) {
-        let Operations { waiting, busy, .. } = &mut self.operations;
-        let Some((&place, next)) = waiting.range((tree, 0)..=(tree, u32::MAX)).next() else { return };
-        if next.left > 0 || !busy.insert(tree) {
-            return;
-        }
-        let Some(Gathered { demand, source, of, .. }) = waiting.remove(&place) else { return };
+        let own = self.operations.of(tree);
+        let is_ready = !own.is_busy && own.waiting.first_key_value().is_some_and(|(_, next)| next.left == 0);
+        let next = if is_ready { own.waiting.pop_first() } else { None };
+        let Some((_, Gathered { demand, source, of, .. })) = next else { return };
         let found = &mut self.found;
         let Combined { ends, window: (most, rate), ahead } = self.paths.find_combined(&of, demand.bytes, found);
         if follows || f64::from(demand.bytes) > most {
             found.bound = found.bound.min(rate);
         }
         let Some(&first) = ends.first() else { return };
+        self.operations.of(tree).is_busy = true;
         let copies = self.trees.add(Some(of), ends);
         let message = self.launch(source, &Demand { mark: 0, ..demand }, first, copies);
         let sent = self.send_ahead(&of, demand.bytes.into(), ahead);
@@ -328,27 +341,28 @@ impl FlowRun {
     /// Returns the bytes of this operation that all contributors have sent before.
     fn send_ahead(&mut self, of: &TreePacket, bytes: f64, most: f64) -> f64 {
         let TreeWork::CombineFor(receiver) = of.work else { return 0.0 };
-        let (plan, Operations { waiting, ahead, .. }) = (Arc::clone(&self.plan), &mut self.operations);
-        if of.owners || waiting.range((of.tree, 0)..=(of.tree, u32::MAX)).next().is_none() && ahead.is_empty() {
+        let (plan, own) = (Arc::clone(&self.plan), self.operations.of(of.tree));
+        if of.owners || own.waiting.is_empty() && own.ahead.is_empty() {
             return 0.0;
         }
         let members = plan.groups().map_or(&[][..], |groups| groups.trees.members(of.tree));
-        let others = || members.iter().filter(|&&node| node != receiver).map(|&node| (of.tree, node));
-        let known = others().map(|place| ahead.get(&place).copied().unwrap_or(0.0));
-        let sent = known.fold(bytes, f64::min);
-        others().for_each(|place| _ = ahead.get_mut(&place).map(|own| *own -= sent));
-        let own = ahead.entry((of.tree, receiver)).or_insert(0.0);
-        *own = (*own + bytes - sent).min(most);
+        own.ahead.resize(members.len(), 0.0);
+        let others = members.iter().zip(&own.ahead).filter(|own| *own.0 != receiver);
+        let sent = others.map(|own| *own.1).fold(bytes, f64::min);
+        for (&node, ahead) in members.iter().zip(&mut own.ahead) {
+            *ahead = if node == receiver { (*ahead + bytes - sent).min(most) } else { *ahead - sent };
+        }
         sent
     }
 
     /// Ends an operation whose flow has left, and starts the next one of its tree.
     pub(super) fn end_operation(&mut self, copies: u32) {
         let Some(of) = self.trees.packet(copies).filter(|of| of.work != TreeWork::Multicast) else { return };
-        self.operations.busy.remove(&of.tree);
+        self.operations.of(of.tree).is_busy = false;
         self.start_operation(of.tree, true);
-        if !self.operations.busy.contains(&of.tree) {
-            self.operations.ahead.retain(|place, _| place.0 != of.tree);
+        let own = self.operations.of(of.tree);
+        if !own.is_busy {
+            own.ahead.clear();
         }
     }
 }

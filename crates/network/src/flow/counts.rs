@@ -39,6 +39,8 @@ pub(super) struct ClassCounts {
     pub messages: Option<Box<Messages>>,
     /// Bytes that have left and have not arrived.
     pub under_way: u64,
+    /// Messages that have started and have not arrived. A message to several nodes counts for each.
+    pub open: u64,
 }
 
 impl ClassCounts {
@@ -54,6 +56,7 @@ impl ClassCounts {
             arrivals: Vec::new(),
             messages: None,
             under_way: 0,
+            open: 0,
         }
     }
 
@@ -64,6 +67,7 @@ impl ClassCounts {
 
     /// Counts a message that starts.
     pub fn started(&mut self, generated_at: u64) {
+        self.open += 1;
         self.measured_in_flight += i64::from(self.measured.contains(&generated_at));
     }
 

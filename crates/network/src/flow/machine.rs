@@ -121,8 +121,8 @@ impl PacketMachine for FlowMachine {
         times
     }
 
-    fn combines(&self) -> bool {
-        self.run.operations.combines()
+    fn is_moving(&self, job: usize) -> bool {
+        self.run.counts[job].open > 0
     }
 
     fn under_way(&self, job: usize) -> u64 {

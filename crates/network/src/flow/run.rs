@@ -373,7 +373,9 @@ impl FlowRun {
     /// Handles the arrival of a message's last byte at a destination.
     fn arrive(&mut self, place: u32, end: u32) {
         let Message { flow_id, mark, bytes, plane, to, copies, .. } = self.messages[place as usize];
-        self.counts[(flow_id >> FLOW_BITS) as usize].under_way -= u64::from(bytes);
+        let class = &mut self.counts[(flow_id >> FLOW_BITS) as usize];
+        class.under_way -= u64::from(bytes);
+        class.open -= 1;
         let to = self.trees.end(copies, end).map_or(to, |end| end.node);
         let time = self.now;
         let event = match self.trees.packet(copies) {

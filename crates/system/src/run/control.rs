@@ -77,7 +77,7 @@ impl<'a> Control<'a> {
             packet_hops: vec![0; numbers],
             in_flight: 0,
             still: 0,
-            patience: STANDSTILL.max(2 * network.longest_path() / batch.max(1)),
+            patience: STANDSTILL.max((2 * network.longest_path() + network.longest_combining()) / batch.max(1)),
         }
     }
 

@@ -115,7 +115,7 @@ impl RanksRun {
         let is_idle = progress.packets == 0 && progress.combining == 0;
         self.idle_until = if is_idle { next / self.context.network.plan.tick().0 } else { 0 };
         let Batch { entered, copies, packets, ended, .. } = self.counted.counts;
-        let is_still = entered + copies == packets + ended && !machine.combines();
+        let is_still = entered + copies == packets + ended && !machine.is_moving(self.context.job);
         let is_held = progress.waits_for_members() && progress.combining > 0 && is_still;
         self.held_since = self.held_since.filter(|_| progress == self.progress).or(Some(now)).filter(|_| is_held);
         (self.progress, self.now) = (progress, now);
