@@ -229,7 +229,11 @@ def test_an_operation_in_a_slow_unit_is_no_standstill() -> None:
     """Catches ranks, or packets, that are said to wait for ever while a unit works on contributions."""
     program = {"kind": "collective", "operation": "allreduce", "algorithm": "in-switch", "size": "4 KiB"}
     unit = {"in_switch": {"combine": {"kind": "word-serial", "header_cycles": 100_000}}}
-    sections: dict[str, Any] = {"topology": "single-switch:64", "link": {"bandwidth": "400 Gb/s", "delay": "20 ns"}, **unit}
+    sections: dict[str, Any] = {
+        "topology": "single-switch:64",
+        "link": {"bandwidth": "400 Gb/s", "delay": "20 ns"},
+        **unit,
+    }
     flow, packet = (run(model, program, **sections) for model in ("flow", "packet"))
     assert flow["time_ns"] == pytest.approx(packet["time_ns"], rel=0.03)
 
