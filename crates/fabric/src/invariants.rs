@@ -20,8 +20,8 @@ use crate::traffic::Traffic;
 /// Totals over all partitions of a network.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// Accounted bytes, by partition and credit counter.
-    credits: Vec<Vec<i64>>,
+    /// Accounted bytes, by partition and credit counter. They have as many bits as counters of credits.
+    credits: Vec<Vec<i32>>,
     /// Number of packets in pools and mail, without those at the heads of sources.
     packets: i64,
     /// First violation found so far.
@@ -36,7 +36,7 @@ impl Ledger {
         Self { credits: vec![Vec::new(); partitions], ..Self::default() }
     }
 
-    fn add(&mut self, partition: u16, counter: CreditId, bytes: i64) {
+    fn add(&mut self, partition: u16, counter: CreditId, bytes: i32) {
         let Some(counters) = self.credits.get_mut(partition as usize) else { return };
         if counters.len() <= counter.index() {
             counters.resize(counter.index() + 1, 0);
@@ -82,19 +82,19 @@ impl Fabric {
                 if credit < 0 {
                     ledger.refuse(|| format!("output {output} of partition {part} has a credit of {credit}"));
                 }
-                ledger.add(part, counter, i64::from(credit));
+                ledger.add(part, counter, credit);
             }
         }
         for (kind, event) in self.wheel.events() {
             if kind == event_kind::CREDIT {
-                ledger.add(part, CreditId(event.target), i64::from(event.arg));
+                ledger.add(part, CreditId(event.target), event.arg as i32);
             } else if kind == event_kind::TRAFFIC && event.arg == notify::DELIVERED {
                 // Delivered packets are kept until their tail has come.
                 ledger.packets -= 1;
             } else if kind == event_kind::ARRIVAL {
                 let packet = &self.pool[PacketSlot(event.arg)];
                 let (partition, counter) = self.counter_of(self.space_of(InputId(event.target), packet));
-                ledger.add(partition, counter, i64::from(packet.bytes));
+                ledger.add(partition, counter, packet.bytes as i32);
             }
         }
     }
@@ -116,15 +116,15 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
                     ledger.refuse(|| format!("input {input} of partition {part} holds {bytes} B of {depth}"));
                 }
                 let (partition, counter) = fabric.counter_of(Space { input, part });
-                ledger.add(partition, counter, bytes as i64);
+                ledger.add(partition, counter, bytes as i32);
             }
         }
         for (packet, input, _) in mail.packets() {
             let (partition, counter) = fabric.counter_of(fabric.space_of(input, packet));
-            ledger.add(partition, counter, i64::from(packet.bytes));
+            ledger.add(partition, counter, packet.bytes as i32);
         }
         for ReturningCredit { counter, bytes, .. } in mail.credits() {
-            ledger.add(part, counter, i64::from(bytes));
+            ledger.add(part, counter, bytes as i32);
         }
         let sources = self.heads().iter().filter(|head| head.packet != PacketSlot::NONE).count();
         ledger.packets += (fabric.pool.used() + mail.packets().count() - sources) as i64;
@@ -142,7 +142,7 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.routers().check(fabric)?;
         self.check_sets()?;
         for output in (0..fabric.outputs.len()).filter(|&output| fabric.has_credits(output)) {
-            let depth = i64::from(fabric.plan.depth_beyond(&fabric.outputs[output], &fabric.classes));
+            let depth = fabric.plan.depth_beyond(&fabric.outputs[output], &fabric.classes);
             for (counter, _) in fabric.counters_of(output) {
                 let found = ledger.credits[part as usize].get(counter.index()).copied().unwrap_or(0);
                 if found != depth {
