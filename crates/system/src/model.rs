@@ -27,10 +27,17 @@ pub const NO_CHANNELS: &str = "the delay model has no channels between routers, 
 const NO_RETURN: &str = "the flow model does not carry out an allreduce by `nvls`: choose `in-switch`, or an algorithm without switches \
                          such as `ring`";
 
+/// Reason why operations in routers are refused with reuse.
+const NO_REPLAY: &str = "`simulation.reuse` excludes collective operations in routers: leave it out, or choose another algorithm than \
+                         `in-switch`";
+
 /// Returns the reason why the operations of some groups are not carried out in switches. None if they are.
 pub(crate) fn no_switches(model: &dyn NetworkModel, demands: &[Demand]) -> Option<String> {
     if model.has(Feature::Flows) {
         return demands.iter().any(Demand::returns).then(|| NO_RETURN.to_owned());
+    }
+    if model.has(Feature::Packets) && model.has(Feature::Messages) {
+        return Some(NO_REPLAY.to_owned());
     }
     let lacks = !model.has(Feature::Routes) || model.has(Feature::Messages);
     lacks.then(|| {

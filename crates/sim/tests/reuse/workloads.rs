@@ -106,6 +106,9 @@ fn a_run_that_reuse_cannot_finish_is_repeated_without_it() {
     assert!(reuse.gave_up.is_some_and(|why| why.contains("no single path")), "{text}");
 }
 
+/// Collective operation that routers carry out.
+const IN_ROUTERS: &str = r#"kind = "program", program = { kind = "collective", operation = "allreduce", algorithm = "in-switch", size = "1 KiB" }"#;
+
 #[test]
 fn keys_that_reuse_does_not_go_with_are_refused() {
     // Would catch a key that is ignored, and an error at another key.
@@ -133,6 +136,7 @@ fn keys_that_reuse_does_not_go_with_are_refused() {
         ),
         (format!("{plain}\nnic = {{ kind = \"ideal\", message_order = \"in-order\" }}"), "nic.message_order"),
         (plain.replace(WORKLOADS[0].0, "kind = \"traffic\", load = 0.1"), "workload.kind"),
+        (plain.replace(WORKLOADS[0].0, IN_ROUTERS), "workload.program.algorithm"),
         (
             text(
                 "topology = { kind = \"torus\", dims = [5, 5] }\nrouting = { kind = \"dimension-order\" }",
