@@ -105,13 +105,14 @@ def run(  # noqa: PLR0913  (a keyword for each choice)
         Interrupted: Ctrl-C was pressed; it holds the finished points.
     """
     own = 0 if threads is None else whole_number("threads", threads, 1, MOST_WORKERS)
+    at_once = whole_number("jobs", jobs, 0, MOST_WORKERS)
     experiment = built(source, set, **sections)
     watcher = watcher or notebooks.run_bar()
     count = len(json.loads(experiment.points()))
     numbers = range(count) if points is None else points_of(points, count)
     reads, writes = (None if path is None else Path(path) for path in (reuse_from, reuse_to))
     reuse = record_files(reads, writes, points=len(numbers), others="`executor`" if executor else None)
-    effort = sweeps.Effort(whole_number("jobs", jobs, 0, MOST_WORKERS), own, executor, reuse=reuse)
+    effort = sweeps.Effort(at_once, own, executor, reuse=reuse)
     simulated = functools.partial(sweeps.run, experiment, effort, watcher, chosen=numbers)
     if directory is None:
         return simulated()
