@@ -10,7 +10,8 @@ import typer
 import cutthrough._core as _core
 import cutthrough.cli.complete as complete
 import cutthrough.files.atomic as atomic
-from cutthrough.cli.common import Format, FormatOption, JsonOption, err, file_target, folder_target, out, print_json
+from cutthrough.arguments.files import file_target
+from cutthrough.cli.common import Format, FormatOption, JsonOption, err, folder_target, out, print_json
 
 if TYPE_CHECKING:
     from cutthrough.calibrate import Fit

@@ -202,19 +202,6 @@ def described(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
-def file_target(path: Path, option: str = "--out") -> Path:
-    """Returns the path of a file that a command is going to write.
-
-    Raises:
-        ExperimentError: The path is a folder, or in a folder that does not exist.
-    """
-    if not path.name or path.is_dir():
-        raise refuse(option, f"{path} is a folder: name a file in it")
-    if not path.parent.is_dir():
-        raise refuse(option, f"{path} cannot be written: there is no folder {path.parent}")
-    return path
-
-
 def folder_target(path: Path, option: str = "--out") -> Path:
     """Returns the path of a folder that a command is going to write to, and creates if it does not exist.
 

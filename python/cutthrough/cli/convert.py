@@ -18,7 +18,8 @@ import cutthrough.programs.msccl as msccl
 import cutthrough.record.running as running
 import cutthrough.reports.checks as checks
 from cutthrough.arguments.faults import refuse
-from cutthrough.cli.common import JsonOption, SetOption, complain, file_target, out, parse_sets, print_json
+from cutthrough.arguments.files import file_target
+from cutthrough.cli.common import JsonOption, SetOption, complain, out, parse_sets, print_json
 from cutthrough.cli.grouped import grouped
 from cutthrough.errors import ExperimentError
 from cutthrough.programs import Program

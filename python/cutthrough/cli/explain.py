@@ -17,7 +17,8 @@ import cutthrough.reference.keys as reference
 import cutthrough.reference.words as words
 import cutthrough.reports.tables as reports
 from cutthrough.arguments.faults import nearest, refuse
-from cutthrough.cli.common import JsonOption, complain, file_target, out, print_json
+from cutthrough.arguments.files import file_target
+from cutthrough.cli.common import JsonOption, complain, out, print_json
 
 if TYPE_CHECKING:
     from cutthrough.reference.keys import Key, Section, Topic

@@ -14,7 +14,8 @@ import cutthrough._core as _core
 import cutthrough.files.atomic as atomic
 import cutthrough.reports.tables as reports
 from cutthrough.arguments.faults import refuse
-from cutthrough.cli.common import complain, err, file_target, folder_target, out, parse_sets, print_json
+from cutthrough.arguments.files import file_target
+from cutthrough.cli.common import complain, err, folder_target, out, parse_sets, print_json
 from cutthrough.cli.grouped import grouped
 from cutthrough.cli.keeping import Signals
 from cutthrough.cli.map_inputs import graph_of, hosts_of, machine_of, naming_options

@@ -13,13 +13,13 @@ import cutthrough.experiment.documents as experiments
 import cutthrough.files.atomic as atomic
 import cutthrough.reports.checks as checks
 from cutthrough.arguments.faults import refuse
+from cutthrough.arguments.files import file_target
 from cutthrough.cli.common import (
     Format,
     FormatOption,
     JsonOption,
     SetOption,
     complain,
-    file_target,
     folder_target,
     out,
     parse_sets,

@@ -10,7 +10,8 @@ import typer
 import cutthrough._core as _core
 import cutthrough.record.running as running
 import cutthrough.reports.checks as checks
-from cutthrough.cli.common import FAILED, JsonOption, complain, file_target, out, print_json
+from cutthrough.arguments.files import file_target
+from cutthrough.cli.common import FAILED, JsonOption, complain, out, print_json
 
 __all__ = ["register"]
 

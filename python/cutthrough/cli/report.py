@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 import cutthrough.page as page
-from cutthrough.cli.common import WRONG_INPUT, complain, file_target, out
+from cutthrough.arguments.files import file_target
+from cutthrough.cli.common import WRONG_INPUT, complain, out
 from cutthrough.cli.compare import names_of, read
 
 __all__ = ["register"]

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cutthrough.arguments.faults import refuse
+from cutthrough.arguments.files import file_target
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,10 +50,7 @@ def record_files(
         return source, None
     if points > 1:
         raise refuse(writes, f"{points} points cannot write one file: choose one by {choice}")
-    if not target.name or target.is_dir():
-        raise refuse(writes, f"{target} is a folder: name a file in it")
-    if not target.parent.is_dir():
-        raise refuse(writes, f"{target} cannot be written: there is no folder {target.parent}")
+    file_target(target, writes)
     if not os.access(target.parent, os.W_OK):
         raise refuse(writes, f"{target} cannot be written: the folder {target.parent} is read-only")
     if target.exists():
