@@ -1,18 +1,21 @@
 """Runs with and without reuse: `python benches/reuse.py [NAME]... [--router KIND] [--large]`.
 
 Prints a Markdown table: packet-hops of the run and those simulated with reuse, messages and the share that is replayed,
-and the processor time of both runs in seconds, which take turns. The results of both have to be equal. `--large` adds
-cases that take minutes without reuse, and one that takes hours and is run with reuse only. In the cases of chance
-little repeats: reuse gives up. Names select cases by parts of names.
+and of both runs the processor time in seconds and the most memory in MB. Each run has a new process, one after another.
+The results of both have to be equal. `--large` adds cases that take minutes without reuse, and one that takes hours and
+is run with reuse only. In the cases of chance little repeats: reuse gives up. Names select cases by parts of names.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import random
+import resource
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -141,26 +144,35 @@ def volumes(path: Path, tasks: int) -> dict[str, Any]:
     return {"kind": "application", "packet_size": "4 KiB", "graph": str(path)}
 
 
-def measured(case: dict[str, Any], router: str, reuse: bool) -> tuple[ct.Point, float]:
-    """Returns the result of a case, and its seconds of processor time with the set-up of the network."""
+def measured(case: dict[str, Any], router: str, reuse: bool) -> tuple[dict[str, Any], float, float]:
+    """Returns the result of a case, its seconds of processor time with the set-up of the network, and the most memory of
+    the process in MB."""
+    # The first run imports modules.
+    ct.run(on_tree(4, {**RING, "size": "1 KiB"}))
     experiment: dict[str, object] = {**case, "router": {"kind": router}, "simulation": {"reuse": reuse}}
     before = time.process_time()
     point = ct.run(experiment, threads=1)[0]
-    return point, time.process_time() - before
+    seconds = time.process_time() - before
+    # Linux counts in KiB, macOS in bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return dict(point), seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 def row(name: str, case: dict[str, Any], router: str, alone: bool) -> str:
     """Runs a case with and without reuse, and returns its row. `alone`: only with reuse."""
-    ran = [measured(case, router, reuse) for reuse in ((True,) if alone else (True, False))]
-    plain = [{key: value for key, value in point.items() if key not in INCIDENTAL} for point, _ in ran]
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=1, mp_context=spawn, max_tasks_per_child=1) as pool:
+        ran = [pool.submit(measured, case, router, reuse).result() for reuse in ((True,) if alone else (True, False))]
+    plain = [{key: value for key, value in point.items() if key not in INCIDENTAL} for point, *_ in ran]
     if plain[0] != plain[-1]:
         sys.exit(f"{name}: results with and without reuse differ")
-    (point, seconds), reuse = ran[0], ran[0][0]["reuse"]
+    point, reuse = ran[0][0], ran[0][0]["reuse"]
     share = reuse["replayed_messages"] / max(reuse["messages"], 1)
     simulated = point["packet_hops"] if reuse["gave_up"] else reuse["simulated_packet_hops"]
     counts = f"{point['packet_hops']:,} | {simulated:,} | {reuse['messages']:,} | {share:.1%}"
-    without = "" if alone else f"{ran[1][1]:.2f}"
-    return f"| {name} | {router} | {counts} | {seconds:.2f} | {without} |"
+    taken = [f"{seconds:.2f}" for _, seconds, _ in ran] + [""] * alone
+    taken += [f"{memory:.0f}" for *_, memory in ran] + [""] * alone
+    return f"| {name} | {router} | {counts} | {' | '.join(taken)} |"
 
 
 def main() -> None:
@@ -171,12 +183,12 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="add the cases that take minutes or hours without reuse")
     options = parser.parse_args()
     cases = {**CASES, **({**LARGE, **ALONE} if options.large else {})}
-    columns = "case | router | packet-hops | simulated | messages | replayed | s with reuse | s without"
-    sys.stdout.write(f"| {columns} |\n{'| --- ' * 8}|\n")
-    # The first run imports modules.
-    ct.run(on_tree(4, {**RING, "size": "1 KiB"}))
+    columns = "case | router | packet-hops | simulated | messages | replayed | s with reuse | without | MB with | without"
+    sys.stdout.write(f"| {columns} |\n{'| --- ' * 10}|\n")
     with tempfile.TemporaryDirectory() as folder:
-        cases["chance: all-to-all of 64 B, 256 nodes"] = on_tree(16, all_to_all(Path(folder) / "steps.goal", 256))
+        for k in (16, 64) if options.large else (16,):
+            steps = all_to_all(Path(folder) / f"steps_{k}.goal", k * k)
+            cases[f"chance: all-to-all of 64 B, {k * k} nodes"] = on_tree(k, steps)
         application = volumes(Path(folder) / "volumes.csv", 1024)
         cases["chance: volumes of 1024 nodes"] = {**on_tree(32, RING), "nic": {}, "workload": application}
         for name, case in cases.items():
