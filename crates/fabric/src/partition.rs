@@ -121,19 +121,23 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.instant = instant;
     }
 
-    /// Handles the next instant before tick `until`, and returns its time. `None`: there is none, and the clock is at
-    /// `until`. Unlike `run_until` it counts no batches.
-    pub fn step(&mut self, until: u64, context: &mut WorkerContext) -> Option<u64> {
+    /// Handles instants before tick `until`, up to the first one at or after tick `from` or by which `delivered` packets
+    /// have left their last routers. Returns the time of the last one. `None`: there is none before `until`, and the
+    /// clock is at `until`. Unlike `run_until` it counts no batches.
+    pub fn step(&mut self, (from, until): (u64, u64), delivered: u64, context: &mut WorkerContext) -> Option<u64> {
         std::mem::swap(&mut self.fabric.context, context);
         let mut instant = std::mem::take(&mut self.instant);
-        let found = self.fabric.wheel.next(until, &mut instant);
-        if found {
+        let mut last = None;
+        while self.fabric.wheel.next(until, &mut instant) {
             self.handle::<General>(&instant);
+            last = Some(instant.now);
+            if instant.now >= from || self.fabric.context.counters.total_delivered >= delivered {
+                break;
+            }
         }
-        let now = instant.now;
         self.instant = instant;
         std::mem::swap(&mut self.fabric.context, context);
-        found.then_some(now)
+        last
     }
 
     /// Handles one instant: first credits, freed space, arrivals and wake-ups, then arbitration and departures. Each

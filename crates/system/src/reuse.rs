@@ -183,7 +183,9 @@ pub(crate) fn check_channels(spec: &ExperimentSpec, network: &Network) -> Result
 
 /// Returns the result of reuse. `gave_up` is the reason why the run was repeated without it.
 pub(crate) fn result(counts: &ReuseCounts, gave_up: Option<String>) -> ReuseResult {
-    let &ReuseCounts { messages, replayed, episodes, records, joins, merges, continued, moved_pointers, .. } = counts;
+    let &ReuseCounts {
+        messages, replayed, episodes, records, joins, merges, continued, paused, moved_pointers, ..
+    } = counts;
     ReuseResult {
         messages,
         replayed_messages: replayed,
@@ -192,6 +194,7 @@ pub(crate) fn result(counts: &ReuseCounts, gave_up: Option<String>) -> ReuseResu
         joins,
         merges,
         continued,
+        paused,
         moved_pointers,
         simulated_packet_hops: counts.simulated_hops,
         gave_up,

@@ -362,6 +362,7 @@ class ReuseResult(dict[str, Any]):
     joins = required(int)("Records looked up for an episode under way that a message had joined.")
     merges = required(int)("Episodes under way that were merged into others.")
     continued = required(int)("Records whose simulation continued from a saved state.")
+    paused = required(int)("Times that the simulation of an episode was paused.")
     moved_pointers = required(int)("Records looked up for an episode that began with a moved round-robin pointer.")
     simulated_packet_hops = required(int)("""Packet-hops that were simulated, of the `packet_hops` of the point. Those
         that are simulated again, because a message has joined an episode, count again.""")

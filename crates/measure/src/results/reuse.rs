@@ -20,6 +20,8 @@ pub struct ReuseResult {
     pub merges: u64,
     /// Records whose simulation continued from a saved state.
     pub continued: u64,
+    /// Times that the simulation of an episode was paused.
+    pub paused: u64,
     /// Records looked up for an episode that began with a moved round-robin pointer.
     pub moved_pointers: u64,
     /// Packet-hops that were simulated, of the `packet_hops` of the point. Those that are simulated again, because a

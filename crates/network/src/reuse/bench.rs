@@ -56,12 +56,17 @@ pub(super) struct BenchChannel {
     pub are_contended: [bool; 2],
 }
 
-/// Outcome of a simulation. Times are in ticks from the begin.
+/// Time that is not known yet, in ticks. It is later than all others.
+pub(super) const UNKNOWN: u64 = 1 << 60;
+
+/// Outcome of a simulation. Times are in ticks from the begin. Those after `until` are `UNKNOWN`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
+    /// Time until which the simulation was paused. `None`: it is whole.
+    pub until: Option<u64>,
     /// Outcome of each message, and the arrival of its first packet.
     pub members: Vec<(u64, MemberOutcome)>,
-    /// Time at which the last head has left its last router.
+    /// Time at which the last head has left its last router. 0: not yet.
     pub counted: u64,
     /// By channel, the time after which nothing is left in it, and the candidates that its arbiters have served last.
     /// `NONE_SERVED`: the pointer has not moved.
@@ -74,6 +79,15 @@ pub(super) struct Outcome {
 
 /// No candidate. As the candidate that was served last, it comes before the lowest.
 pub(super) const NONE_SERVED: u16 = u16::MAX;
+
+/// Least part of an episode after its last release that is simulated before the simulation is paused.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    /// Packet-hops.
+    pub hops: u64,
+    /// Time that has to be over, in ticks from the begin.
+    pub after: u64,
+}
 
 /// Packet engine over a whole network.
 pub(super) trait Workbench: Send {
@@ -89,8 +103,10 @@ pub(super) trait Workbench: Send {
         &mut self,
         messages: &[BenchMessage],
         channels: &[BenchChannel],
-        from: Option<SavedPlace>,
+        stretch: (Option<SavedPlace>, Option<Stretch>),
     ) -> Option<Outcome>;
+    /// Returns the time in which a state without packets is copied, in packet-hops.
+    fn copying(&self) -> u64;
 }
 
 /// Creates the workbench of a network.
@@ -142,6 +158,8 @@ impl WithRouters for Building<'_> {
             context: WorkerContext::new(counters, map.parts()),
             now: 0,
             saved: SavedStates::new(NetworkSize::of_plan(plan).state_bytes(self.router)),
+            paused: None,
+            idle: None,
         })
     }
 }
@@ -270,6 +288,10 @@ struct Bench<R> {
     /// Time after which nothing is left of the episodes before.
     now: u64,
     saved: SavedStates<R>,
+    /// Simulation whose state is that of the partition. `None`: the partition is idle.
+    paused: Option<Simulation>,
+    /// Idle network. `None`: no simulation has been paused.
+    idle: Option<Partition<R, BenchTraffic>>,
 }
 
 impl<R: Routers> Workbench for Bench<R> {
@@ -282,38 +304,53 @@ impl<R: Routers> Workbench for Bench<R> {
     }
 
     fn saved(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<SavedPlace> {
-        self.saved.find(messages, channels)
+        let known = &self.partition.traffic().messages;
+        let paused = self.paused.as_ref().filter(|run| run.precedes(known, messages, channels));
+        let paused = paused.map(|run| SavedPlace { place: None, hops: run.hops });
+        self.saved.find(messages, channels).into_iter().chain(paused).max_by_key(|own| own.hops)
+    }
+
+    fn copying(&self) -> u64 {
+        self.saved.copying()
     }
 
     fn simulate(
         &mut self,
         messages: &[BenchMessage],
         channels: &[BenchChannel],
-        from: Option<SavedPlace>,
+        (from, stretch): (Option<SavedPlace>, Option<Stretch>),
     ) -> Option<Outcome> {
+        if stretch.is_some() && self.paused.is_none() && self.idle.is_none() {
+            self.idle = Some(self.partition.clone());
+        }
         let mut run = match from {
-            Some(from) => self.go_on(from, messages, channels),
+            Some(from) => self.go_on(from, messages, channels)?,
             None => self.begin(messages, channels),
         };
         let before = run.hops;
-        let last = run.begin + messages.last().map_or(0, |message| message.at);
-        if last > run.begin {
-            while self.step(last, &mut run).is_some() {}
+        let last = messages.last().map_or(0, |message| message.at);
+        run.outcome.copying = 0;
+        if last > 0 && last >= run.before {
+            while self.step(run.begin + last, &mut run).is_some() {}
+            (run.before, run.released_hops) = (last, run.hops);
             run.outcome.copying = self.saved.save(&self.partition, &run);
         }
+        // A stretch without a further release is followed by one of twice its length.
+        let hops = stretch.map_or(u64::MAX, |own| own.hops.max(run.hops - run.released_hops).saturating_add(run.hops));
+        let after = stretch.map_or(u64::MAX, |own| own.after);
         while !run.open.is_empty() || self.partition.traffic().delivered < run.packets as usize {
+            if run.hops >= hops && run.now > after && run.outcome.counted == 0 {
+                run.before = run.now + 1;
+                while self.step(run.begin + run.before, &mut run).is_some() {}
+                return Some(self.pause(run, messages, before));
+            }
             self.step(NEVER, &mut run)?;
         }
-        let (begin, mut outcome) = (run.begin, run.outcome);
-        outcome.hops = run.hops - before;
+        let (begin, mut outcome) = (run.begin, std::mem::take(&mut run.outcome));
+        (outcome.until, outcome.hops) = (None, run.hops - before);
         let members = &mut outcome.members;
         self.partition.visit_traffic(|traffic, _| *members = std::mem::take(&mut traffic.members));
-        for (own, (idle, served)) in channels.iter().zip(&mut outcome.channels) {
-            let delay = self.facts.get(own.channel as usize).map_or(self.side, |facts| facts.delay);
-            *idle += self.side.saturating_sub(delay);
-            *served = own.arbiters.map(|arbiter| arbiter.map_or(NONE_SERVED, |own| self.last_served(own.0)));
-        }
-        self.hold_parts(messages, channels, (begin, &mut outcome));
+        self.hold(messages, channels, (&run, &mut outcome));
         self.now = outcome.channels.iter().map(|own| begin + own.0).max().unwrap_or(0).max(self.now);
         Some(outcome)
     }
@@ -322,6 +359,9 @@ impl<R: Routers> Workbench for Bench<R> {
 impl<R: Routers> Bench<R> {
     /// Begins the simulation of messages in the idle network.
     fn begin(&mut self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Simulation {
+        if let (Some(run), Some(idle)) = (self.paused.take(), &self.idle) {
+            self.saved.keep(std::mem::replace(&mut self.partition, idle.clone()), run);
+        }
         let mut run = Simulation { begin: self.now + 1, ..Simulation::default() };
         self.partition.visit_traffic(|traffic, _| traffic.clear(run.begin));
         self.add(&mut run, messages, channels);
@@ -329,11 +369,39 @@ impl<R: Routers> Bench<R> {
     }
 
     /// Goes on with all messages from a saved state.
-    fn go_on(&mut self, from: SavedPlace, messages: &[BenchMessage], channels: &[BenchChannel]) -> Simulation {
-        let Saved { partition, mut run, .. } = self.saved.take(from);
-        self.partition = partition;
-        self.add(&mut run, &messages[self.partition.traffic().messages.len()..], channels);
-        run
+    fn go_on(&mut self, from: SavedPlace, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<Simulation> {
+        let mut run = match from.place {
+            None => self.paused.take()?,
+            Some(place) => {
+                let Saved { partition, run, .. } = self.saved.take(place);
+                let before = std::mem::replace(&mut self.partition, partition);
+                if let Some(paused) = self.paused.take() {
+                    self.saved.keep(before, paused);
+                }
+                run
+            }
+        };
+        let known = self.partition.traffic().messages.len();
+        if known < messages.len() {
+            self.add(&mut run, &messages[known..], channels);
+        }
+        Some(run)
+    }
+
+    /// Pauses a simulation, and returns its outcome so far.
+    fn pause(&mut self, run: Simulation, messages: &[BenchMessage], before: u64) -> Outcome {
+        let traffic = self.partition.traffic();
+        let mut outcome = Outcome { members: traffic.members.clone(), ..run.outcome.clone() };
+        for ((_, own), &missing) in outcome.members.iter_mut().zip(&traffic.missing) {
+            own.last = if missing > 0 { UNKNOWN } else { own.last };
+        }
+        for &place in &run.open {
+            outcome.channels[place].0 = UNKNOWN;
+        }
+        self.hold(messages, &run.channels, (&run, &mut outcome));
+        (outcome.until, outcome.hops) = (Some(run.now), run.hops - before);
+        self.paused = Some(run);
+        outcome
     }
 
     /// Adds messages to a simulation. `channels` are those of the former messages, and then those of the new ones.
@@ -352,33 +420,44 @@ impl<R: Routers> Bench<R> {
         run.channels = channels.to_vec();
         self.partition.visit_traffic(|traffic, actions| traffic.join(messages, actions));
         let packet = self.partition.traffic().parts.packet();
-        run.packets += messages.iter().map(|own| u64::from(own.bytes.div_ceil(packet))).sum::<u64>();
         run.outcome.counted = 0;
+        run.packets += messages.iter().map(|own| u64::from(own.bytes.div_ceil(packet))).sum::<u64>();
     }
 
-    /// Handles the next instant before tick `until`, and notes what has become idle. Returns `None` if nothing happens.
+    /// Handles instants before tick `until`, up to the next inspection, and notes what has become idle. Returns `None` if
+    /// nothing happens.
     fn step(&mut self, until: u64, run: &mut Simulation) -> Option<()> {
         let counts = |context: &WorkerContext| [context.counters.transmissions(), context.counters.total_delivered];
         let before = counts(&self.context);
-        let now = self.partition.step(until, &mut self.context)?;
-        self.now = now;
+        let is_alone = self.partition.traffic().messages.len() == 1;
+        let is_counted = run.outcome.counted > 0;
+        let from = if is_alone || is_counted { 0 } else { run.inspected };
+        let delivered = if is_counted { u64::MAX } else { before[1] + run.packets - run.left };
+        let now = self.partition.step((from, until), delivered, &mut self.context)?;
+        (self.now, run.now) = (now, now - run.begin);
         let after = counts(&self.context);
         run.hops += after[0] - before[0];
         run.left += after[1] - before[1];
-        if run.outcome.counted == 0 && run.left == run.packets {
-            run.outcome.counted = now - run.begin;
+        if !is_counted && run.left == run.packets {
+            run.outcome.counted = run.now;
         }
-        let is_alone = self.partition.traffic().messages.len() == 1;
         if is_alone || now >= run.inspected || run.outcome.counted > 0 {
-            run.inspected = now + (now - run.begin) / INSPECTIONS;
+            run.inspected = now + run.now / INSPECTIONS;
             self.note_idle(run);
         }
         Some(())
     }
 
-    /// Holds channels until nothing is left in the parts of interfaces at their ends, and shared buses until they are free
-    /// and the last packet has left or arrived.
-    fn hold_parts(&self, messages: &[BenchMessage], channels: &[BenchChannel], (begin, outcome): (u64, &mut Outcome)) {
+    /// Notes which candidates were served last. Holds channels until the sides of crossbars behind them are free and
+    /// nothing is left in the parts of interfaces at their ends, and shared buses until they are free and the last packet
+    /// has left or arrived.
+    fn hold(&self, messages: &[BenchMessage], channels: &[BenchChannel], (run, outcome): (&Simulation, &mut Outcome)) {
+        for (own, (idle, served)) in channels.iter().zip(&mut outcome.channels) {
+            let delay = self.facts.get(own.channel as usize).map_or(self.side, |facts| facts.delay);
+            *idle += self.side.saturating_sub(delay);
+            *served = own.arbiters.map(|arbiter| arbiter.map_or(NONE_SERVED, |own| self.last_served(own.0)));
+        }
+        let begin = run.begin;
         let traffic = self.partition.traffic();
         if !traffic.parts.are_sending() && !traffic.parts.are_receiving() {
             return;

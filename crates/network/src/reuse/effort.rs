@@ -57,6 +57,11 @@ impl Effort {
         self.spent += EPISODE + SIMULATED * hops;
     }
 
+    /// Corrects the packet-hops of the episode that was simulated last.
+    pub fn correct(&mut self, expected: u64, simulated: u64) {
+        self.spent = self.spent.saturating_sub(SIMULATED * expected) + SIMULATED * simulated;
+    }
+
     /// Counts the copy of a state, which takes the time of `hops` packet-hops.
     pub fn copy(&mut self, hops: u64) {
         self.spent += hops;

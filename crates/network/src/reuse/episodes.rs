@@ -10,6 +10,10 @@
 //! Episodes whose spans meet are merged: their messages are described and looked up together, from the first release
 //! on. The spans of the merged episode may meet further ones. Nothing that a message does has an effect before its
 //! release, so that moments of a former record up to the present are those of the new one.
+//!
+//! A long simulation is paused, since a further message may join and make the rest void. The record then ends where it
+//! was paused ([`Moment::Paused`]), and the episode holds all channels that are not idle by then. An episode that comes
+//! there is looked up again, and the simulation goes on.
 
 use std::sync::Arc;
 
@@ -27,6 +31,9 @@ use super::records::{Moment, Records};
 
 /// Number of episodes that are dropped together at most.
 const MOST_GATHERED: usize = 64;
+
+/// Least number of packet-hops after which a simulation is paused.
+const LEAST_STRETCH: u64 = 1 << 17;
 
 /// Message on its way.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +89,8 @@ pub(super) struct Episode {
     version: u64,
     /// Time after which nothing of it is left.
     over: u64,
+    /// Time until which its record reaches if its simulation was paused.
+    pub until: u64,
     /// Whether it has to be looked up.
     pub is_unsettled: bool,
 }
@@ -135,6 +144,8 @@ pub(super) struct Episodes {
     /// Messages that have not been counted.
     pub open: u64,
     pub effort: Effort,
+    /// Packet-hops after which the simulation of several messages is paused.
+    pub stretch: u64,
     pub counts: ReuseCounts,
     /// Reason why the run is to be simulated whole.
     pub gave_up: Option<String>,
@@ -186,6 +197,7 @@ impl Episodes {
         let paths = Paths::new(plan, bench.facts(), interfaces);
         let resources = paths.resources();
         let at_begin = |place| paths.arbiters(place).map(|own| own.map_or(NONE_SERVED, |own| bench.last_served(own.0)));
+        let stretch = LEAST_STRETCH.max(2 * bench.copying());
         Self {
             served: (0..resources as u32).map(at_begin).collect(),
             paths,
@@ -205,6 +217,7 @@ impl Episodes {
             counted: Vec::new(),
             open: 0,
             effort,
+            stretch,
             counts: ReuseCounts::default(),
             gave_up: None,
             meets: Vec::new(),
@@ -239,7 +252,7 @@ impl Episodes {
             if !is_unsettled {
                 let found = self.records.find(&self.naming.key);
                 is_replayed = found.is_some();
-                let Some(found) = found.or_else(|| self.simulate()) else { return };
+                let Some(found) = found.or_else(|| self.simulate(None, 0)) else { return };
                 record = found;
                 self.paths.paths[path as usize].recent = (bytes, handed, record);
             }
@@ -248,7 +261,8 @@ impl Episodes {
         self.effort.release(message.bytes.div_ceil(self.packet).into(), routers);
         let message = self.messages.insert(Member { message, path, is_counted: false, is_replayed });
         self.counts.episodes += 1;
-        let episode = Episode { messages: vec![message], start: at, record, is_unsettled, ..Episode::default() };
+        let until = u64::MAX;
+        let episode = Episode { messages: vec![message], start: at, record, until, is_unsettled, ..Episode::default() };
         let episode = self.episodes.insert(episode);
         if is_unsettled {
             return self.unsettled.push(episode);
@@ -287,7 +301,7 @@ impl Episodes {
             let (message, is_first) = match moment {
                 Moment::First(message) => (message, true),
                 Moment::Last(message) => (message, false),
-                Moment::Counted => continue,
+                Moment::Counted | Moment::Paused => continue,
             };
             let member = &self.messages.items[own.messages[message as usize] as usize];
             let Message { flow_id, mark, bytes, to, plane, .. } = member.message;
@@ -300,6 +314,10 @@ impl Episodes {
             };
             let (node, plane) = (NodeId(to), PlaneId(plane));
             arrived.push((TrafficEvent::Delivered { node, plane, flow_id, bytes, mark, time: now }, passed_at));
+        }
+        if own.until <= now {
+            (own.version, own.is_unsettled) = (0, true);
+            return self.unsettled.push(episode);
         }
         if let Some(next) = record.moments.get(own.moment) {
             self.due.push((own.start + next.0, episode, version));
@@ -344,7 +362,7 @@ impl Episodes {
     pub fn place(&mut self, episode: u32) {
         let own = &mut self.episodes.items[episode as usize];
         let record = &self.records.all[own.record as usize];
-        (own.is_unsettled, own.over) = (false, own.start + record.over);
+        (own.is_unsettled, own.over, own.until) = (false, own.start + record.over, own.start + record.until);
         let (start, count) = (own.start, record.spans.len());
         self.meets.clear();
         for name in 0..count {

@@ -2,6 +2,7 @@
 
 use units::Record as _;
 
+use super::bench::UNKNOWN;
 use super::naming::{MORE_SHIFT, STREAM};
 use super::records::{MemberOutcome, Moment, Record, Records};
 
@@ -35,7 +36,7 @@ impl Records {
         }
     }
 
-    /// Takes all records, in the order of their keys, for a later run.
+    /// Takes all whole records, in the order of their keys, for a later run.
     pub fn take(&mut self) -> ReuseRecords {
         let taken = |(key, number): (Box<[u64]>, u32)| {
             let mut record = std::mem::take(&mut self.all[number as usize]);
@@ -43,7 +44,8 @@ impl Records {
             record.members.iter_mut().for_each(|own| own.weight = 0);
             (key.into_vec(), record)
         };
-        ReuseRecords { all: std::mem::take(&mut self.numbers).into_iter().map(taken).collect() }
+        let all = std::mem::take(&mut self.numbers).into_iter().map(taken);
+        ReuseRecords { all: all.filter(|(_, record)| record.until == UNKNOWN).collect() }
     }
 }
 
@@ -53,6 +55,7 @@ impl units::Record for Moment {
             Self::First(message) => (0_u8, message),
             Self::Last(message) => (1, message),
             Self::Counted => (2, 0),
+            Self::Paused => (3, 0),
         };
         (kind, message).put(to);
     }
@@ -81,7 +84,7 @@ impl units::Record for MemberOutcome {
     }
 }
 
-units::record!(Record { moments, counted, spans, served, reads, over, members });
+units::record!(Record { moments, counted, until, spans, served, reads, over, members });
 
 /// Returns whether a record has what its key tells, so that nothing is looked up that is not there.
 fn is_sound(record: &Record, key: &[u64]) -> bool {
@@ -91,6 +94,7 @@ fn is_sound(record: &Record, key: &[u64]) -> bool {
     let has_message = |moment: &(u64, Moment)| match moment.1 {
         Moment::First(message) | Moment::Last(message) => is_known(message),
         Moment::Counted => true,
+        Moment::Paused => false,
     };
     let in_order = record.moments.is_sorted() && record.moments.iter().all(|own| own.0 <= record.over);
     let is_counted = record.moments.get(record.counted as usize).is_some_and(|own| own.1 == Moment::Counted);
@@ -103,6 +107,7 @@ fn is_sound(record: &Record, key: &[u64]) -> bool {
         && record.moments.iter().all(has_message)
         && in_order
         && is_counted
+        && record.until == UNKNOWN
         && served.into_iter().all(has_step)
         && record.over <= LAST
         && record.members.iter().all(|own| own.last <= record.over && own.passed.iter().all(|&at| at <= LAST))

@@ -1,6 +1,6 @@
 //! Look-up of episodes by their keys, simulation of new ones, and the memory of records.
 
-use super::bench::{BenchChannel, BenchMessage, NONE_SERVED, Outcome};
+use super::bench::{BenchChannel, BenchMessage, NONE_SERVED, Outcome, Stretch, UNKNOWN};
 use super::episodes::{Episodes, Member, Message};
 use super::naming::{Described, Named, Use};
 use super::paths::{NONE, Path};
@@ -78,20 +78,25 @@ impl Episodes {
             self.meets.push(episode);
             return self.merge();
         }
-        self.counts.moved_pointers += u64::from(moved);
-        let found = self.records.find(&self.naming.key);
+        let own = &self.episodes.items[episode as usize];
+        // It has been looked up before, and is now where its simulation was paused.
+        let (is_paused, at) = (own.until <= self.now, self.now - own.start);
+        self.counts.moved_pointers += u64::from(moved && !is_paused);
+        let kept = self.records.find(&self.naming.key);
+        let found = kept.filter(|&number| self.records.all[number as usize].until > at);
         if found.is_none() {
             self.note_pointers(episode);
         }
-        let Some(record) = found.or_else(|| self.simulate()) else { return };
+        let Some(record) = found.or_else(|| self.simulate(kept, at)) else { return };
         let own = &mut self.episodes.items[episode as usize];
         own.record = record;
         self.records.use_now(record);
         for &message in &own.messages {
-            self.messages.items[message as usize].is_replayed = found.is_some();
+            let is_replayed = &mut self.messages.items[message as usize].is_replayed;
+            *is_replayed = found.is_some() && (!is_paused || *is_replayed);
         }
         let last = own.messages.last().map_or(0, |&last| self.messages.items[last as usize].message.at);
-        self.counts.joins += u64::from(last > own.start);
+        self.counts.joins += u64::from(last > own.start && !is_paused);
         for channel in std::mem::take(&mut own.channels) {
             self.spans[channel as usize].retain(|span| span.episode != episode);
         }
@@ -160,8 +165,9 @@ impl Episodes {
         self.pointers.resize(self.naming.channels().len(), [NONE_SERVED; 2]);
     }
 
-    /// Simulates the described messages, and keeps the record. `None`: the run is to be simulated whole.
-    pub fn simulate(&mut self) -> Option<u32> {
+    /// Simulates the described messages, and keeps the record. `kept`: the record of a paused simulation, which is to go
+    /// on beyond tick `after` of the episode. `None`: the run is to be simulated whole.
+    pub fn simulate(&mut self, kept: Option<u32>, after: u64) -> Option<u32> {
         let Self { paths, naming, described, pointers, packet, .. } = self;
         let name = |resource: u32| naming.name_of(resource);
         let message = |own: &Described| {
@@ -188,33 +194,46 @@ impl Episodes {
         let channels: Vec<BenchChannel> = naming.channels().iter().enumerate().map(channel).collect();
         let hops = |own: &Described| u64::from(own.bytes.div_ceil(*packet)) * paths.routers(own.path);
         let from = self.bench.saved(&messages, &channels);
-        let known = from.map_or(0, |from| from.hops);
-        self.effort.simulate(described.iter().map(hops).sum::<u64>() - known);
+        let left = described.iter().map(hops).sum::<u64>() - from.map_or(0, |from| from.hops);
+        // A message alone has one record for all its lengths of time.
+        let stretch = (messages.len() > 1 && left > self.stretch).then_some(Stretch { hops: self.stretch, after });
+        let expected = stretch.map_or(left, |own| left.min(2 * own.hops));
+        self.effort.simulate(expected);
         if !self.effort.pays() {
             self.give_up("too little repeats".to_owned());
             return None;
         }
-        let Some(outcome) = self.bench.simulate(&messages, &channels, from) else {
+        let Some(outcome) = self.bench.simulate(&messages, &channels, (from, stretch)) else {
             self.give_up("packets wait for one another for ever".to_owned());
             return None;
         };
         self.counts.simulated_hops += outcome.hops;
-        self.counts.continued += u64::from(from.is_some());
+        self.counts.paused += u64::from(outcome.until.is_some());
+        self.effort.correct(expected, outcome.hops);
         self.effort.copy(outcome.copying);
         let record = self.record(outcome);
+        if let Some(number) = kept {
+            self.records.extend(number, &self.naming.key, record);
+            return kept;
+        }
+        self.counts.continued += u64::from(from.is_some());
         self.counts.records += 1;
         Some(self.records.add(&self.naming.key, record))
     }
 
     /// Returns the record of the described messages.
     fn record(&self, outcome: Outcome) -> Record {
-        let mut moments = vec![(outcome.counted, Moment::Counted)];
+        let mut moments = match outcome.until {
+            None => vec![(outcome.counted, Moment::Counted)],
+            Some(until) => vec![(until, Moment::Paused)],
+        };
         for ((place, own), (first, member)) in (0..).zip(&self.described).zip(&outcome.members) {
             if self.wants_arrivals {
                 moments.extend((own.bytes > self.packet).then_some((*first, Moment::First(place))));
                 moments.push((member.last, Moment::Last(place)));
             }
         }
+        moments.retain(|moment| moment.0 < UNKNOWN);
         moments.sort_unstable();
         let channels = self.naming.channels();
         let served = |(named, (_, last)): (&Named, &(u64, [u16; 2]))| {
@@ -228,9 +247,11 @@ impl Episodes {
             let all = self.paths.arbiters(named.channel);
             (0..2).any(|number| named.is_contended(number) && all[number].is_some_and(|own| own.1.has_pointer))
         };
-        let span = |(named, &(end, _)): (&Named, &(u64, [u16; 2]))| (named.start, end);
+        let span = |(named, &(end, _)): (&Named, &(u64, [u16; 2]))| (named.start, end.min(UNKNOWN));
         let spans: Box<[(u64, u64)]> = channels.iter().zip(&outcome.channels).map(span).collect();
-        let over = spans.iter().map(|span| span.1).chain(moments.iter().map(|moment| moment.0)).max().unwrap_or(0);
+        let whole = if outcome.until.is_none() { 0 } else { UNKNOWN };
+        let over =
+            spans.iter().map(|span| span.1).chain(moments.iter().map(|moment| moment.0)).max().unwrap_or(0).max(whole);
         let mut members: Vec<_> = outcome.members.into_iter().map(|member| member.1).collect();
         members.iter_mut().for_each(|member| {
             member.latencies.sort_unstable();
@@ -240,9 +261,10 @@ impl Episodes {
                 same
             });
         });
-        let counted = moments.iter().position(|moment| moment.1 == Moment::Counted).unwrap_or(0) as u32;
+        let counted = moments.iter().position(|moment| moment.1 == Moment::Counted).map_or(u32::MAX, |at| at as u32);
         Record {
             counted,
+            until: outcome.until.unwrap_or(UNKNOWN),
             moments: moments.into(),
             served: channels.iter().zip(&outcome.channels).map(served).collect(),
             reads: channels.iter().map(reads).collect(),

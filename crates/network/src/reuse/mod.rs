@@ -44,11 +44,13 @@ pub struct ReuseModel {
     pub most_bytes: usize,
     /// Effort that a run may waste before it gives up, in packet-hops, however small the run is.
     pub least_trial: u64,
+    /// Packet-hops after which the simulation of several messages is paused. `None`: as the size of the network demands.
+    pub stretch: Option<u64>,
 }
 
 impl Default for ReuseModel {
     fn default() -> Self {
-        Self { left_out: None, most_bytes: 1 << 30, least_trial: LEAST_TRIAL }
+        Self { left_out: None, most_bytes: 1 << 30, least_trial: LEAST_TRIAL, stretch: None }
     }
 }
 
@@ -69,6 +71,8 @@ pub struct ReuseCounts {
     pub merges: u64,
     /// Records whose simulation continued from a saved state.
     pub continued: u64,
+    /// Times that the simulation of an episode was paused.
+    pub paused: u64,
     /// Episodes of several messages that began with a round-robin pointer that an earlier episode had moved.
     pub moved_pointers: u64,
     /// Packet-hops of all messages.
@@ -87,6 +91,7 @@ impl ReuseCounts {
         self.joins += other.joins;
         self.merges += other.merges;
         self.continued += other.continued;
+        self.paused += other.paused;
         self.moved_pointers += other.moved_pointers;
         self.packet_hops += other.packet_hops;
         self.simulated_hops += other.simulated_hops;
@@ -121,6 +126,7 @@ impl NetworkModel for ReuseModel {
         let wanted = (traffic.wants_events(), self.left_out);
         let mut episodes = Episodes::new(plan, (run.router, parts), wanted, effort);
         episodes.records.most_bytes = self.most_bytes;
+        episodes.stretch = self.stretch.unwrap_or(episodes.stretch);
         run.records.iter().for_each(|kept| episodes.records.add_kept(kept));
         let run = ReuseRun::new(plan, traffic, episodes);
         Box::new(ReuseMachine { run, counted_until: Cell::new(u64::MAX) })

@@ -15,6 +15,8 @@ pub(super) enum Moment {
     Last(u32),
     /// The head of the last packet of all messages leaves its last router.
     Counted,
+    /// What follows is not known yet: the simulation was paused.
+    Paused,
 }
 
 /// Outcome for one message of an episode.
@@ -39,8 +41,10 @@ pub(super) struct MemberOutcome {
 pub(super) struct Record {
     /// Moments in the order of time.
     pub moments: Box<[(u64, Moment)]>,
-    /// Index of `Moment::Counted` in `moments`.
+    /// Index of `Moment::Counted` in `moments`. `u32::MAX`: it is not known yet.
     pub counted: u32,
+    /// Time at which the simulation was paused. `UNKNOWN`: it is whole.
+    pub until: u64,
     /// By channel, the time at which it may first be requested, and the time after which nothing of the episode is left
     /// in it.
     pub spans: Box<[(u64, u64)]>,
@@ -130,6 +134,14 @@ impl Records {
         };
         self.numbers.insert(key.into(), number);
         number
+    }
+
+    /// Replaces the record of a paused simulation by one that goes on.
+    pub fn extend(&mut self, number: u32, key: &[u64], record: Record) {
+        let kept = &mut self.kept[number as usize];
+        self.bytes -= std::mem::replace(&mut kept.bytes, record.bytes(key));
+        self.bytes += kept.bytes;
+        self.all[number as usize] = record;
     }
 
     /// Notes that an episode uses a record.

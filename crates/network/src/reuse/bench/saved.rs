@@ -1,4 +1,5 @@
-//! Saved states: copies of simulations at the last release. The simulation with further messages continues from a copy.
+//! Saved states: copies of simulations at the last release, and simulations that have been paused. The simulation with
+//! further messages continues from one of them.
 
 use fabric::Partition;
 use fabric::routers::Routers;
@@ -18,6 +19,9 @@ const BYTES_PER_HOP: u64 = 512;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Simulation {
     pub begin: u64,
+    /// Time of the last handled instant, and the time before which all have been handled, from the begin.
+    pub now: u64,
+    pub before: u64,
     pub channels: Vec<BenchChannel>,
     /// By channel, the bytes that it will have sent at the end.
     pub sent: Vec<u64>,
@@ -27,8 +31,9 @@ pub(super) struct Simulation {
     pub packets: u64,
     /// Packets whose heads have left their last routers.
     pub left: u64,
-    /// Packet-hops so far.
+    /// Packet-hops so far, and those at the last release.
     pub hops: u64,
+    pub released_hops: u64,
     /// Time before which channels are not inspected.
     pub inspected: u64,
     pub outcome: Outcome,
@@ -51,6 +56,18 @@ impl Simulation {
             self.open.push(place);
         }
     }
+
+    /// Returns whether the simulation of `messages` may continue from this one of `known` messages. Initial pointers are
+    /// compared only at arbiters with several candidates.
+    pub fn precedes(&self, known: &[BenchMessage], messages: &[BenchMessage], channels: &[BenchChannel]) -> bool {
+        let alike = |(before, own): (&BenchChannel, &BenchChannel)| {
+            let counts = |number: usize| own.are_contended[number];
+            before.channel == own.channel && (0..2).all(|of| !counts(of) || before.arbiters[of] == own.arbiters[of])
+        };
+        messages.starts_with(known)
+            && messages.get(known.len()).is_none_or(|next| next.at >= self.before)
+            && self.channels.iter().zip(channels).all(alike)
+    }
 }
 
 /// Saved simulation.
@@ -61,26 +78,11 @@ pub(super) struct Saved<R> {
     bytes: u64,
 }
 
-impl<R: Routers> Saved<R> {
-    /// Returns whether the simulation of `messages` may continue from this copy. Initial pointers are compared only at
-    /// arbiters with several candidates.
-    fn precedes(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> bool {
-        let known = &self.partition.traffic().messages;
-        let alike = |(before, own): (&BenchChannel, &BenchChannel)| {
-            let counts = |number: usize| own.are_contended[number];
-            before.channel == own.channel && (0..2).all(|of| !counts(of) || before.arbiters[of] == own.arbiters[of])
-        };
-        messages.len() > known.len()
-            && messages[..known.len()] == known[..]
-            && messages[known.len()].at >= known.last().map_or(0, |last| last.at)
-            && self.run.channels.iter().zip(channels).all(alike)
-    }
-}
-
 /// Place of a saved simulation.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct SavedPlace {
-    place: usize,
+    /// Place in the list. `None`: it is the paused simulation.
+    pub place: Option<usize>,
     /// Packet-hops that were simulated before.
     pub hops: u64,
 }
@@ -100,16 +102,22 @@ impl<R: Routers> SavedStates<R> {
         Self { all: Vec::new(), network, bytes: 0 }
     }
 
+    /// Returns the time in which a state without packets is copied, in packet-hops.
+    pub fn copying(&self) -> u64 {
+        self.network / BYTES_PER_HOP
+    }
+
     /// Returns the longest saved simulation from which that of `messages` may continue.
     pub fn find(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<SavedPlace> {
+        let precedes = |own: &Saved<R>| own.run.precedes(&own.partition.traffic().messages, messages, channels);
         let hops = |&(place, own): &(usize, &Saved<R>)| (own.run.hops, place);
-        let found = self.all.iter().enumerate().filter(|own| own.1.precedes(messages, channels)).max_by_key(hops);
-        found.map(|(place, own)| SavedPlace { place, hops: own.run.hops })
+        let found = self.all.iter().enumerate().filter(|own| precedes(own.1)).max_by_key(hops);
+        found.map(|(place, own)| SavedPlace { place: Some(place), hops: own.run.hops })
     }
 
     /// Takes out a saved simulation.
-    pub fn take(&mut self, from: SavedPlace) -> Saved<R> {
-        let saved = self.all.remove(from.place);
+    pub fn take(&mut self, place: usize) -> Saved<R> {
+        let saved = self.all.remove(place);
         self.bytes -= saved.bytes;
         saved
     }
@@ -122,11 +130,17 @@ impl<R: Routers> SavedStates<R> {
         if bytes > MOST_BYTES || run.hops < time {
             return 0;
         }
-        while self.all.len() == MOST_STATES || self.bytes + bytes > MOST_BYTES {
+        self.keep(partition.clone(), run.clone());
+        time
+    }
+
+    /// Keeps a simulation.
+    pub fn keep(&mut self, partition: Partition<R, BenchTraffic>, run: Simulation) {
+        let bytes = self.network + partition.traffic().bytes();
+        while self.all.len() == MOST_STATES || !self.all.is_empty() && self.bytes + bytes > MOST_BYTES {
             self.bytes -= self.all.remove(0).bytes;
         }
         self.bytes += bytes;
-        self.all.push(Saved { partition: partition.clone(), run: run.clone(), bytes });
-        time
+        self.all.push(Saved { partition, run, bytes });
     }
 }
