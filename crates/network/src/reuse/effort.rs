@@ -9,8 +9,8 @@ pub(super) const LEAST_TRIAL: u64 = 1 << 17;
 /// Largest part of the expected work that a run may waste.
 const TRIAL_PART: u64 = 25;
 
-/// Effort of one simulated packet-hop of an episode.
-const SIMULATED: u64 = 2;
+/// Effort of two simulated packet-hops of an episode.
+const TWO_SIMULATED: u64 = 3;
 
 /// Effort of a simulated episode besides its packet-hops: it begins, becomes idle, and leaves a record.
 const EPISODE: u64 = 50;
@@ -18,8 +18,8 @@ const EPISODE: u64 = 50;
 /// Effort of a message that is released.
 const RELEASED: u64 = 10;
 
-/// Effort of a message in an episode that is looked up.
-const DESCRIBED: u64 = 2;
+/// Effort of a message in an episode that is looked up, and of its part of the record.
+const DESCRIBED: u64 = 5;
 
 /// Effort so far, in packet-hops of the packet model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,12 +54,12 @@ impl Effort {
 
     /// Counts an episode of packet-hops that are to be simulated.
     pub fn simulate(&mut self, hops: u64) {
-        self.spent += EPISODE + SIMULATED * hops;
+        self.spent += EPISODE + TWO_SIMULATED * hops / 2;
     }
 
     /// Corrects the packet-hops of the episode that was simulated last.
     pub fn correct(&mut self, expected: u64, simulated: u64) {
-        self.spent = self.spent.saturating_sub(SIMULATED * expected) + SIMULATED * simulated;
+        self.spent = self.spent.saturating_sub(TWO_SIMULATED * expected / 2) + TWO_SIMULATED * simulated / 2;
     }
 
     /// Counts the copy of a state, which takes the time of `hops` packet-hops.
