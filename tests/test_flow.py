@@ -412,13 +412,13 @@ def test_a_sample_is_validated_by_packets(sections: dict[str, Any], sample: str,
 
 
 def test_an_error_of_flows_is_seen() -> None:
-    """Catches an error that is always small: the flow model does not contain the crossbar of these routers.
+    """Catches an error that is always small: the flow model has no waits for the crossbars of virtual output queues.
 
     All nodes of a HyperX with four nodes a router send to all neighbours, which packets do more slowly.
     """
     halo = {"kind": "program", "program": {"kind": "halo-3d", "message_size": "64 KiB", "dims": [4, 4, 4]}}
     hyperx = {"kind": "hyperx", "dims": [4, 4], "nodes_per_router": 4}
-    sections: dict[str, Any] = {"workload": halo, "router": {"kind": "input-queued"}, "topology": hyperx}
+    sections: dict[str, Any] = {"workload": halo, "router": {"kind": "virtual-output-queued"}, "topology": hyperx}
     sections["routing"] = {"kind": "dimension-order"}
     found = validated(1.0, **sections)["validation"]
     packet = ct.run({**BASE, **sections})[0]

@@ -15,8 +15,9 @@ pub(super) struct Input {
 pub(super) enum Behind {
     /// One for each pair of input and output.
     Crosspoint(f64),
-    /// One for each output.
-    Output(f64),
+    /// One for each output. Before it are a FIFO for each input, of `fifo` bytes, and the time of a packet from the
+    /// begin of the channel to the head of the FIFO, in picoseconds.
+    Output { bytes: f64, fifo: f64, delay: u64 },
     /// A memory that all outputs share, with its threshold (Choudhury and Hahne 1998).
     Memory { bytes: f64, alpha: f64 },
 }
@@ -45,6 +46,8 @@ pub(super) struct ChannelState {
     pub inputs: u32,
     /// Whether the channel limits flows at present.
     pub full: bool,
+    /// Rate at which a node sends, since packets wait for others in FIFOs, over that of its flows by bandwidth.
+    pub factor: f64,
     /// Whether a packet that waits holds up the packets behind it: at a node that waits for a message, or at a router.
     pub takes_turns: bool,
     /// Settlements in which the channel was last listed, and in which all of its flows were included.
@@ -60,6 +63,7 @@ impl ChannelState {
             first_input: NONE,
             inputs: 0,
             full: false,
+            factor: 1.0,
             takes_turns: false,
             listed: 0,
             expanded: 0,

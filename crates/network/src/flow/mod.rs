@@ -20,6 +20,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 mod trees;
+mod trial;
 mod turns;
 
 use std::sync::Arc;

@@ -211,7 +211,11 @@ impl Paths {
             };
             let (room, behind) = match set {
                 u16::MAX => (0.0, Behind::Crosspoint(0.0)),
-                set => waiting_room(&self.plan, &self.router, (ChannelClass(class), set.into())),
+                set => {
+                    let end = end_of(&self.plan, ChannelId(channel)).map_or(0, |router| self.plan.router_delay(router));
+                    let delay = (self.plan.link_delay(ChannelClass(class)) + end) * self.plan.tick().0;
+                    waiting_room(&self.plan, &self.router, (ChannelClass(class), set.into()), delay)
+                }
             };
             let capacity = self.bandwidths[usize::from(class)].min(most);
             ChannelLimits {
@@ -418,12 +422,14 @@ fn by_credits(plan: &Plan, class: ChannelClass, set: usize, next: ChannelClass) 
 
 /// Returns the bytes of the buffer at the end of a channel of a class into a router of a set, and those of the buffer
 /// behind it. Packets in a FIFO hold up those behind them, so that it keeps none back for others to pass.
-fn waiting_room(plan: &Plan, router: &RouterSpec, (class, set): (ChannelClass, usize)) -> (f64, Behind) {
+fn waiting_room(plan: &Plan, router: &RouterSpec, (class, set): (ChannelClass, usize), delay: u64) -> (f64, Behind) {
     let own = f64::from(plan.buffer_bytes(class, set)) * f64::from(plan.vcs_per_class_on(class));
     let bytes = f64::from(plan.inner_buffer_bytes(set));
     match router {
         RouterSpec::SharedBuffer(spec) => (own, Behind::Memory { bytes, alpha: spec.alpha }),
-        RouterSpec::InputQueued(_) | RouterSpec::InputOutputQueued(_) => (0.0, Behind::Output(bytes)),
+        RouterSpec::InputQueued(_) | RouterSpec::InputOutputQueued(_) => {
+            (0.0, Behind::Output { bytes, fifo: own, delay })
+        }
         _ => (own, Behind::Crosspoint(bytes)),
     }
 }

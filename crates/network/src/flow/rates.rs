@@ -13,6 +13,7 @@ use super::channels::Input;
 pub(super) use super::channels::{Behind, ChannelLimits, ChannelState};
 use super::fill::{Arbiters, Fill, Waiting};
 use super::paths::{PathSet, PathStrand};
+use super::trial::FifoTrial;
 
 /// No entry.
 pub(super) const NONE: u32 = u32::MAX;
@@ -49,6 +50,8 @@ pub(super) struct FlowState {
     pub is_single: bool,
     /// Whether its node waits for it, since the buffers on its way are full.
     pub waits: bool,
+    /// Number of its message in the order in which nodes send packets in turn.
+    pub number: u32,
     /// Time in ticks from which on it has a packet left at most.
     pub ends_from: u64,
     /// Settlement in which the flow was last included, and its index there.
@@ -105,6 +108,7 @@ pub(super) struct Rates {
     included: Vec<u32>,
     contended: Vec<u32>,
     fill: Fill,
+    trial: FifoTrial,
 }
 
 impl Rates {
@@ -144,6 +148,7 @@ impl Rates {
             included: Vec::new(),
             contended: Vec::new(),
             fill: Fill::new(arbiters),
+            trial: FifoTrial::default(),
         }
     }
 
@@ -192,6 +197,7 @@ impl Rates {
             is_random: paths.is_random,
             is_single: !paths.is_tree && paths.strands().count() == 1,
             waits: false,
+            number: self.flows.get(flow as usize).map_or(0, |own| own.number),
             ends_from: u64::MAX,
             epoch: 0,
             index: 0,
@@ -314,7 +320,7 @@ impl Rates {
             let inputs = f64::from(next.inputs.max(1));
             all += match own.limits.behind {
                 Behind::Crosspoint(bytes) => bytes,
-                Behind::Output(bytes) => bytes / inputs,
+                Behind::Output { bytes, .. } => bytes / inputs,
                 Behind::Memory { bytes, alpha } => alpha * bytes / (1.0 + alpha * full) / inputs,
             };
             if next.full {
@@ -488,6 +494,11 @@ impl Rates {
         }
         for place in 0..self.contended.len() {
             self.set_full(self.contended[place], fill.is_full(place));
+        }
+        if fill.needs_trial() {
+            let (mut trial, included) = (std::mem::take(&mut self.trial), std::mem::take(&mut self.included));
+            trial.run(self, &included, &mut fill);
+            (self.trial, self.included) = (trial, included);
         }
         for (index, &flow) in self.included.iter().enumerate() {
             let state = &mut self.flows[flow as usize];

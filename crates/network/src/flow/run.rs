@@ -100,6 +100,8 @@ pub(super) struct FlowRun {
     sending: Vec<bool>,
     /// By source, the number of messages that have started.
     numbers: Vec<u32>,
+    /// Number of messages that have started.
+    launched: u32,
     /// By source, the message for which it waits, or `NONE`.
     pub(super) waits: Vec<u32>,
     /// Sources and messages whose rates have changed, and flows of a source. Kept to avoid allocation.
@@ -142,6 +144,7 @@ impl FlowRun {
             free: NONE,
             sending: vec![false; if is_open { sources } else { 0 }],
             numbers: vec![0; sources],
+            launched: 0,
             waits: vec![NONE; sources],
             touched: Vec::new(),
             moved: Vec::new(),
@@ -273,6 +276,8 @@ impl FlowRun {
             }
         };
         self.rates.start(2 * place, &self.found, PathPart::Whole);
+        self.rates.flows[2 * place as usize].number = self.launched;
+        self.launched = self.launched.wrapping_add(1);
         let own = &mut self.messages[place as usize].flows[0];
         (own.is_open, own.left, own.since) = (true, bytes.into(), self.now);
         if let Some(sending) = self.sending.get_mut(source) {

@@ -265,3 +265,27 @@ fn flows_share_the_buffers_on_their_way() {
     assert_near(&[network.room(0)], &[60.0 + 225.0 + 30.0 + 225.0]);
     assert_near(&[network.room(2)], &[60.0 + 225.0]);
 }
+
+#[test]
+fn packets_that_wait_for_others_in_fifos_cost_bandwidth() {
+    // Would catch rates by bandwidth alone, and a loss where packets find an order without waits. The messages of two
+    // nodes take three outputs in opposite orders, in which each node waits in every fourth slot. In equal orders one
+    // node follows the other, and a node with one message uses every slot that the other one leaves.
+    let fifos = |paths: &[&[u32]]| {
+        let (arbiters, speedup, holds_up) = by(Sharing::ByInput);
+        let behind = Behind::Output { bytes: 0.0, fifo: 4.0, delay: 1 };
+        let limits =
+            |channel: u32| ChannelLimits { behind, to: if channel < 2 { 0 } else { NONE }, ..self::channel(0.01) };
+        let arbiters = Arbiters { waiting: Waiting::Fifos, ..arbiters };
+        let mut network = Rates::new((5, (0..5).map(limits)), 8, (arbiters, speedup, holds_up));
+        for (flow, channels) in (0..).zip(paths) {
+            network.start(flow, &PathSet::of(&[(channels, 1.0)], 0.01), PathPart::Whole);
+            network.flows[flow as usize].number = flow;
+        }
+        network.settle(0, &mut Vec::new());
+        (0..paths.len()).map(|flow| 100.0 * network.flows[flow].rate).collect::<Vec<f64>>()
+    };
+    assert_near(&fifos(&[&[0, 2], &[0, 3], &[0, 4], &[1, 2], &[1, 4], &[1, 3]]), &[0.25; 6]);
+    assert_near(&fifos(&[&[0, 2], &[0, 3], &[1, 2], &[1, 3]]), &[0.5; 4]);
+    assert_near(&fifos(&[&[0, 2], &[0, 3], &[1, 2]]), &[0.5; 3]);
+}

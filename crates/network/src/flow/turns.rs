@@ -6,7 +6,7 @@
 //! at which they drain. When they are empty the message is one flow again.
 
 use super::paths::PathSet;
-use super::rates::{NONE, PathPart};
+use super::rates::{ChannelState, NONE, PathPart};
 use super::run::{FlowEvent, FlowRun};
 
 /// Relative difference below which rates are equal: buffers are not filled while a message passes.
@@ -48,7 +48,8 @@ impl FlowRun {
     /// has changed anything.
     fn check_turns(&mut self, source: u32) -> bool {
         let channel = self.channel_of(source);
-        let capacity = self.rates.channels[channel as usize].limits.capacity;
+        let ChannelState { limits, factor, .. } = self.rates.channels[channel as usize];
+        let capacity = limits.capacity * factor;
         let mut own = std::mem::take(&mut self.own);
         own.clear();
         own.extend(self.rates.flows_of(channel));
@@ -132,6 +133,7 @@ impl FlowRun {
     /// Starts a flow of a message that is on its way.
     fn restart(&mut self, flow: u32, paths: &PathSet, part: PathPart) {
         self.rates.start(flow, paths, part);
+        self.rates.flows[flow as usize].number = self.rates.flows[(flow & !1) as usize].number;
         let own = &mut self.messages[flow as usize / 2].flows[flow as usize % 2];
         own.is_open = true;
         own.rates += 1;

@@ -159,6 +159,18 @@ impl Fill {
         self.flows[index].rate
     }
 
+    /// Whether flows may be slower than bandwidth allows: packets wait in FIFOs whose outputs serve inputs in turn.
+    pub fn needs_trial(&self) -> bool {
+        let has_turns = self.arbiters.sharing == Sharing::ByInput && self.arbiters.waiting == Waiting::Fifos;
+        has_turns && self.channels.iter().any(|own| own.is_full)
+    }
+
+    /// Multiplies the rate of a flow by a factor.
+    pub fn scale(&mut self, index: usize, factor: f64) {
+        let own = &mut self.flows[index];
+        own.rate = (own.rate * factor).min(own.bound);
+    }
+
     /// Returns whether a channel limits flows, by its index among the contended ones.
     pub fn is_full(&self, place: usize) -> bool {
         self.channels[place].is_full
