@@ -46,8 +46,10 @@ pub(super) struct ChannelState {
     pub inputs: u32,
     /// Whether the channel limits flows at present.
     pub full: bool,
-    /// Rate at which a node sends, since packets wait for others in FIFOs, over that of its flows by bandwidth.
+    /// Rate at which a node sends, since packets wait for others in FIFOs, over that of its flows by bandwidth. And the
+    /// time until which a trial has found it, in ticks.
     pub factor: f64,
+    pub tried_until: u64,
     /// Whether a packet that waits holds up the packets behind it: at a node that waits for a message, or at a router.
     pub takes_turns: bool,
     /// Settlements in which the channel was last listed, and in which all of its flows were included.
@@ -64,6 +66,7 @@ impl ChannelState {
             inputs: 0,
             full: false,
             factor: 1.0,
+            tried_until: 0,
             takes_turns: false,
             listed: 0,
             expanded: 0,

@@ -495,9 +495,9 @@ impl Rates {
         for place in 0..self.contended.len() {
             self.set_full(self.contended[place], fill.is_full(place));
         }
-        if fill.needs_trial() {
+        if fill.has_fifos() {
             let (mut trial, included) = (std::mem::take(&mut self.trial), std::mem::take(&mut self.included));
-            trial.run(self, &included, &mut fill);
+            trial.run(self, (&included, now), &mut fill);
             (self.trial, self.included) = (trial, included);
         }
         for (index, &flow) in self.included.iter().enumerate() {

@@ -11,6 +11,9 @@
 //! equal rates of flows get the mean of their factors: flows in equal conditions have to end together. If a node sends
 //! what the rates of its flows allow, but for single packets, its factor is 1.
 //!
+//! Settlements soon after a trial keep its factors. Trials thus take no more than a constant number of times the work
+//! of the packets themselves.
+//!
 //! A trial needs flows on one path each. Flows that do not belong to the set of the settlement send nothing in it.
 
 use std::cmp::{Ordering, Reverse};
@@ -23,6 +26,9 @@ use super::rates::{Behind, NONE, Rates, Strand};
 /// times of a packet on the fastest channel, a few of which pass until nodes repeat their order of packets.
 const WARM_UP: u64 = 128;
 const COUNTED: u64 = 256;
+
+/// Time for which the factors of a trial are kept, in times of a packet.
+const KEPT: u64 = 16;
 
 /// Channel: an output that serves FIFOs, and the FIFO at its end. Times are in picoseconds.
 #[derive(Clone, Debug, Default)]
@@ -88,37 +94,54 @@ pub(super) struct FifoTrial {
     events: BinaryHeap<Reverse<(u64, u32)>>,
     active: Vec<u32>,
     order: Vec<u32>,
+    /// Included flows by their indices, with the channels of their nodes.
+    sources: Vec<(u32, u32)>,
 }
 
 impl FifoTrial {
-    /// Changes the rates of the flows `included` in `fill` to those at which their packets pass FIFOs.
-    pub fn run(&mut self, state: &mut Rates, included: &[u32], fill: &mut Fill) {
-        for &flow in included {
+    /// Changes the rates of the flows `included` in `fill` to those at which their packets pass FIFOs, at `now` in ticks,
+    /// which are picoseconds.
+    pub fn run(&mut self, state: &mut Rates, (included, now): (&[u32], u64), fill: &mut Fill) {
+        self.sources.clear();
+        for (index, &flow) in (0..).zip(included) {
             let mut strand = state.flows[flow as usize].first;
             while let Some(&Strand { next, .. }) = state.strands.get(strand as usize) {
                 let channel = state.whole(state.crossings[strand as usize * state.stride].channel);
-                state.channels.get_mut(channel as usize).into_iter().for_each(|own| own.factor = 1.0);
+                // Strands of a tree may begin behind the channel of the node.
+                if channel != NONE {
+                    self.sources.push((index, channel));
+                }
                 strand = next;
             }
         }
-        let Some((slot, delay)) = self.gather(state, included, fill) else { return };
+        if self.sources.iter().all(|&(_, channel)| state.channels[channel as usize].tried_until > now) {
+            self.sources.dedup_by_key(|own| own.0);
+            let scale = |&(index, channel): &(u32, u32)| {
+                fill.scale(index as usize, state.channels[channel as usize].factor);
+            };
+            return self.sources.iter().for_each(scale);
+        }
+        self.sources.iter().for_each(|own| state.channels[own.1 as usize].factor = 1.0);
+        let gathered = if fill.is_limited() { self.gather(state, included, fill) } else { None };
+        let Some((slot, delay)) = gathered else { return };
         let begin = WARM_UP * slot + delay;
         let end = begin + COUNTED * slot;
         self.active.extend(0..self.used as u32);
         self.act(state, 0, false);
-        while let Some(&Reverse((now, _))) = self.events.peek().filter(|next| next.0.0 < end) {
-            while let Some(&Reverse((_, stage))) = self.events.peek().filter(|next| next.0.0 == now) {
+        while let Some(&Reverse((at, _))) = self.events.peek().filter(|next| next.0.0 < end) {
+            while let Some(&Reverse((_, stage))) = self.events.peek().filter(|next| next.0.0 == at) {
                 self.events.pop();
                 self.active.push(stage);
             }
-            self.act(state, now, now >= begin);
+            self.act(state, at, at >= begin);
         }
         self.find_factors();
         for own in &self.senders {
             let Stage { channel, node, .. } = self.stages[own.stage as usize];
             let factor = self.nodes[node as usize].factor;
             fill.scale(own.index as usize, factor);
-            state.channels[channel as usize].factor = factor;
+            let channel = &mut state.channels[channel as usize];
+            (channel.factor, channel.tried_until) = (factor, now + KEPT * slot);
         }
     }
 

@@ -12,6 +12,15 @@ const MOST_STATEMENTS: u32 = 128;
 /// Number of statements from which on each is the mean of the last one and a new one, so that none alternates.
 const UNDAMPED: u32 = 24;
 
+/// Number of statements from which on smaller and smaller parts of changes are made, if changes are still larger than
+/// `CHATTER`: nodes that wait for one another let shares jump back and forth for ever.
+const PATIENCE: u32 = 40;
+const CHATTER: f64 = 0.1;
+
+/// Number of statements with equal parts, and the least part.
+const PERIOD: u32 = 6;
+const LEAST_PART: f64 = 1.0 / 32.0;
+
 /// Relative change below which shares are settled.
 const SETTLED: f64 = 1e-7;
 
@@ -58,10 +67,16 @@ impl Fill {
         self.statements.extend(self.nodes.iter().map(first));
         self.waits.clear();
         self.waits.resize(self.leaves.len(), f64::INFINITY);
-        for number in 0..MOST_STATEMENTS {
+        let (mut part, mut chatters) = (1.0, false);
+        for number in 1..=MOST_STATEMENTS {
             self.state_rates();
-            if self.state_shares(number >= UNDAMPED) < SETTLED {
+            let change = self.state_shares(part);
+            if change < SETTLED || chatters && part < LEAST_PART {
                 break;
+            }
+            chatters |= number == PATIENCE && change > CHATTER;
+            if number == UNDAMPED || chatters && (number - PATIENCE).is_multiple_of(PERIOD) {
+                part /= 2.0;
             }
         }
         self.state_rates();
@@ -109,9 +124,9 @@ impl Fill {
         }
     }
 
-    /// Divides each channel among its flows by the rates that they can use, or halfway if `is_damped`. Returns the
+    /// Divides each channel among its flows by the rates that they can use, and makes `part` of the changes. Returns the
     /// largest relative change of a share.
-    fn state_shares(&mut self, is_damped: bool) -> f64 {
+    fn state_shares(&mut self, part: f64) -> f64 {
         let Self { channels, nodes, usable, waits, statements, open_channels, .. } = self;
         let mut change = 0.0_f64;
         for &channel in &*open_channels {
@@ -136,7 +151,7 @@ impl Fill {
                 let new = level(share, usable[begin as usize..last as usize].iter().copied().chain(of_nodes))
                     .min(statements[node].turn);
                 let before = statements[node].level;
-                let stated = if is_damped { (before + new) / 2.0 } else { new };
+                let stated = before + part * (new - before);
                 statements[node].level = stated;
                 change = change.max((stated - before).abs() / before.max(f64::MIN_POSITIVE));
             }

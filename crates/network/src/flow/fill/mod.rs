@@ -159,10 +159,14 @@ impl Fill {
         self.flows[index].rate
     }
 
-    /// Whether flows may be slower than bandwidth allows: packets wait in FIFOs whose outputs serve inputs in turn.
-    pub fn needs_trial(&self) -> bool {
-        let has_turns = self.arbiters.sharing == Sharing::ByInput && self.arbiters.waiting == Waiting::Fifos;
-        has_turns && self.channels.iter().any(|own| own.is_full)
+    /// Whether packets wait in FIFOs whose outputs serve inputs in turn, so that flows may be slower than bandwidth allows.
+    pub fn has_fifos(&self) -> bool {
+        self.arbiters.sharing == Sharing::ByInput && self.arbiters.waiting == Waiting::Fifos
+    }
+
+    /// Whether some channel limits flows.
+    pub fn is_limited(&self) -> bool {
+        self.channels.iter().any(|own| own.is_full)
     }
 
     /// Multiplies the rate of a flow by a factor.
