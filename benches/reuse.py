@@ -109,6 +109,11 @@ LARGE = {
     "step, 128 GPUs, parts": on_rails(16, STEP, PARTS),
     "step, 512 GPUs, overlapped buckets": on_rails(64, OVERLAPPED_STEP),
 }
+#: All-to-all of small messages between processors with noise: little repeats.
+LARGE["chance: pairwise of 64 B with noise, 4096 nodes"] = {
+    **on_tree(64, {"kind": "collective", "operation": "alltoall", "algorithm": "pairwise", "size": "64 B"}),
+    "node": {"noise": {"period": "10 us", "duration": "1 us", "detours": "drawn"}},
+}
 #: Cases that take hours without reuse: only the run with reuse is measured.
 ALONE = {"step, 16,384 GPUs": on_rails(2048, LARGE_STEP)}
 #: Quantities that differ between equal runs.
@@ -145,8 +150,7 @@ def volumes(path: Path, tasks: int) -> dict[str, Any]:
 
 
 def measured(case: dict[str, Any], router: str, reuse: bool) -> tuple[dict[str, Any], float, float]:
-    """Returns the result of a case, its seconds of processor time with the set-up of the network, and the most memory of
-    the process in MB."""
+    """Returns the result of a case, its seconds of processor time with the set-up, and the most memory in MB."""
     # The first run imports modules.
     ct.run(on_tree(4, {**RING, "size": "1 KiB"}))
     experiment: dict[str, object] = {**case, "router": {"kind": router}, "simulation": {"reuse": reuse}}
@@ -183,10 +187,10 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="add the cases that take minutes or hours without reuse")
     options = parser.parse_args()
     cases = {**CASES, **({**LARGE, **ALONE} if options.large else {})}
-    columns = "case | router | packet-hops | simulated | messages | replayed | s with reuse | without | MB with | without"
+    columns = "case | router | packet-hops | simulated | messages | replayed | s with | without | MB with | without"
     sys.stdout.write(f"| {columns} |\n{'| --- ' * 10}|\n")
     with tempfile.TemporaryDirectory() as folder:
-        for k in (16, 64) if options.large else (16,):
+        for k in (16, 32) if options.large else (16,):
             steps = all_to_all(Path(folder) / f"steps_{k}.goal", k * k)
             cases[f"chance: all-to-all of 64 B, {k * k} nodes"] = on_tree(k, steps)
         application = volumes(Path(folder) / "volumes.csv", 1024)
