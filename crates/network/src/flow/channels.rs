@@ -46,9 +46,9 @@ pub(super) struct ChannelState {
     pub inputs: u32,
     /// Whether the channel limits flows at present.
     pub full: bool,
-    /// Rate at which a node sends, since packets wait for others in FIFOs, over that of its flows by bandwidth. And the
-    /// time until which a trial has found it, in ticks.
+    /// Rate of a node whose packets wait in FIFOs, divided by its rate by bandwidth.
     pub factor: f64,
+    /// Time until which the factor is kept, in ticks.
     pub tried_until: u64,
     /// Whether a packet that waits holds up the packets behind it: at a node that waits for a message, or at a router.
     pub takes_turns: bool,

@@ -68,7 +68,7 @@ impl NetworkModel for FlowModel {
         // On a tree, a path leads up to the root and down again.
         let deepest = plan.groups().and_then(|own| (0..own.trees.len()).map(|tree| own.trees.depth(tree)).max());
         let stride = plan.routing().max_routers().max(deepest.map_or(0, |depth| 2 * depth + 1)) as usize + 1;
-        let arbiters = arbiters(run.router, plan.packet());
+        let arbiters = arbiters(run.router, plan);
         // Classes of virtual channels do not hold up one another. With one of them, no channel waits for itself.
         let holds_up = arbiters.waiting != Waiting::Memory && plan.routing().classes() == 1;
         let arbiters = (arbiters, drain(run.router), holds_up);
@@ -85,7 +85,7 @@ impl NetworkModel for FlowModel {
 }
 
 /// Returns the rules by which routers divide channels among flows.
-fn arbiters(router: &RouterSpec, packet: u32) -> Arbiters {
+fn arbiters(router: &RouterSpec, plan: &Plan) -> Arbiters {
     let sharing = match router.input_arbitration() {
         Some(Arbitration::OldestFirst) => Sharing::ByFlow,
         _ => Sharing::ByInput,
@@ -96,7 +96,7 @@ fn arbiters(router: &RouterSpec, packet: u32) -> Arbiters {
         (_, Some(HeadOfLine::Input)) => Waiting::Fifos,
         _ => Waiting::Queues,
     };
-    Arbiters { sharing, waiting, packet: packet.into() }
+    Arbiters { sharing, waiting, packet: plan.packet().into(), is_one_vc: plan.vcs() == 1 }
 }
 
 /// Returns the bandwidth at which the packets of an input leave it, over that of its channel.

@@ -109,6 +109,10 @@ pub(super) struct Rates {
     contended: Vec<u32>,
     fill: Fill,
     trial: FifoTrial,
+    /// Time in ticks at which flows have to be settled again, if the last settlement has kept factors of a trial.
+    pub retry: Option<u64>,
+    /// Flows whose factors have been kept.
+    kept: Vec<u32>,
 }
 
 impl Rates {
@@ -149,6 +153,8 @@ impl Rates {
             contended: Vec::new(),
             fill: Fill::new(arbiters),
             trial: FifoTrial::default(),
+            retry: None,
+            kept: Vec::new(),
         }
     }
 
@@ -497,7 +503,10 @@ impl Rates {
         }
         if fill.has_fifos() {
             let (mut trial, included) = (std::mem::take(&mut self.trial), std::mem::take(&mut self.included));
-            trial.run(self, (&included, now), &mut fill);
+            self.retry = trial.run(self, (&included, now), &mut fill);
+            if self.retry.is_some() {
+                self.kept.extend(&included);
+            }
             (self.trial, self.included) = (trial, included);
         }
         for (index, &flow) in self.included.iter().enumerate() {
@@ -514,6 +523,11 @@ impl Rates {
     /// Returns whether a flow is included in the settlement.
     pub fn is_included(&self, flow: u32) -> bool {
         self.flows[flow as usize].epoch == self.epoch
+    }
+
+    /// Includes the flows whose factors have been kept in the next settlement.
+    pub fn settle_again(&mut self) {
+        self.started.append(&mut self.kept);
     }
 
     /// Includes a flow in the settlement.

@@ -71,6 +71,8 @@ pub(super) enum FlowEvent {
     Ends { flow: u32, rates: u32 },
     /// The buffers of a message are full or empty, if its flows have their rates of this number.
     Meets { message: u32, rates: u32 },
+    /// A trial is old: flows that have kept its factors are to be settled again.
+    Retries,
     /// The last byte of a message has arrived, at a destination by its number.
     Arrives { message: u32, end: u32 },
     /// The traffic has asked for it.
@@ -192,6 +194,7 @@ impl FlowRun {
                         self.meet(message);
                     }
                 }
+                FlowEvent::Retries => self.rates.settle_again(),
                 FlowEvent::Arrives { message, end } => self.arrive(message, end),
                 FlowEvent::Requested(event) => self.handover.take(event),
             }
@@ -291,6 +294,9 @@ impl FlowRun {
     /// Computes rates anew, and the times at which flows end.
     pub(super) fn compute_rates(&mut self) {
         self.rates.settle(self.now, &mut self.changed);
+        if let Some(at) = self.rates.retry.take() {
+            self.handover.events.push(at, 0, FlowEvent::Retries);
+        }
         let (tick, packet) = (self.plan.tick().0 as f64, f64::from(self.plan.packet()));
         let mut changed = std::mem::take(&mut self.changed);
         for (flow, former) in changed.drain(..) {

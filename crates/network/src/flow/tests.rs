@@ -8,7 +8,7 @@ use super::paths::PathSet;
 use super::rates::{Behind, ChannelLimits, NONE, PathPart, Rates};
 
 fn by(sharing: Sharing) -> (Arbiters, f64, bool) {
-    (Arbiters { sharing, waiting: Waiting::Memory, packet: 1.0 }, 1.0, false)
+    (Arbiters { sharing, waiting: Waiting::Memory, packet: 1.0, is_one_vc: true }, 1.0, false)
 }
 
 /// Channel of a capacity without buffers.
@@ -266,23 +266,50 @@ fn flows_share_the_buffers_on_their_way() {
     assert_near(&[network.room(2)], &[60.0 + 225.0]);
 }
 
+/// Starts flows on single paths through FIFOs at time 0. Channels 0 and 1 are those of nodes. A packet takes 100 ps.
+fn fifos(paths: &[&[u32]]) -> Rates {
+    let (arbiters, speedup, holds_up) = by(Sharing::ByInput);
+    let behind = Behind::Output { bytes: 0.0, fifo: 4.0, delay: 1 };
+    let limits = |channel: u32| ChannelLimits { behind, to: if channel < 2 { 0 } else { NONE }, ..self::channel(0.01) };
+    let arbiters = Arbiters { waiting: Waiting::Fifos, ..arbiters };
+    let mut network = Rates::new((5, (0..5).map(limits)), 8, (arbiters, speedup, holds_up));
+    for (flow, channels) in (0..).zip(paths) {
+        network.start(flow, &PathSet::of(&[(channels, 1.0)], 0.01), PathPart::Whole);
+        network.flows[flow as usize].number = flow;
+    }
+    network.settle(0, &mut Vec::new());
+    network
+}
+
+#[test]
+fn factors_of_a_trial_are_kept_for_some_packets() {
+    // Would catch a trial at every change, factors that are never old, factors that are kept where no channel limits the
+    // flows, and nodes that send more than their channels carry.
+    let paths: [&[u32]; 6] = [&[0, 2], &[0, 3], &[0, 4], &[1, 2], &[1, 4], &[1, 3]];
+    let mut network = fifos(&paths);
+    network.end(5);
+    network.settle(100, &mut Vec::new());
+    assert_eq!(network.retry.take(), Some(1600));
+    // The other node is not in the set.
+    let rates = |network: &Rates| [3, 4].map(|flow| network.flows[flow].rate);
+    assert_near(&rates(&network), &[0.75 * 0.005; 2]);
+    network.settle_again();
+    network.settle(1600, &mut Vec::new());
+    assert_eq!(network.retry, None);
+    assert_near(&rates(&network), &[0.005; 2]);
+    (1..4).for_each(|flow| network.end(flow));
+    network.settle(1700, &mut Vec::new());
+    assert_near(&[network.flows[0].rate], &[0.01]);
+    assert_eq!(network.retry, None);
+}
+
 #[test]
 fn packets_that_wait_for_others_in_fifos_cost_bandwidth() {
     // Would catch rates by bandwidth alone, and a loss where packets find an order without waits. The messages of two
     // nodes take three outputs in opposite orders, in which each node waits in every fourth slot. In equal orders one
     // node follows the other, and a node with one message uses every slot that the other one leaves.
     let fifos = |paths: &[&[u32]]| {
-        let (arbiters, speedup, holds_up) = by(Sharing::ByInput);
-        let behind = Behind::Output { bytes: 0.0, fifo: 4.0, delay: 1 };
-        let limits =
-            |channel: u32| ChannelLimits { behind, to: if channel < 2 { 0 } else { NONE }, ..self::channel(0.01) };
-        let arbiters = Arbiters { waiting: Waiting::Fifos, ..arbiters };
-        let mut network = Rates::new((5, (0..5).map(limits)), 8, (arbiters, speedup, holds_up));
-        for (flow, channels) in (0..).zip(paths) {
-            network.start(flow, &PathSet::of(&[(channels, 1.0)], 0.01), PathPart::Whole);
-            network.flows[flow as usize].number = flow;
-        }
-        network.settle(0, &mut Vec::new());
+        let network = fifos(paths);
         (0..paths.len()).map(|flow| 100.0 * network.flows[flow].rate).collect::<Vec<f64>>()
     };
     assert_near(&fifos(&[&[0, 2], &[0, 3], &[0, 4], &[1, 2], &[1, 4], &[1, 3]]), &[0.25; 6]);

@@ -11,10 +11,11 @@
 //! equal rates of flows get the mean of their factors: flows in equal conditions have to end together. If a node sends
 //! what the rates of its flows allow, but for single packets, its factor is 1.
 //!
-//! Settlements soon after a trial keep its factors. Trials thus take no more than a constant number of times the work
-//! of the packets themselves.
+//! A settlement soon after a trial of some of its nodes keeps the factors, and is repeated when they are old. Trials
+//! thus take no more than a constant number of times the work of the packets themselves.
 //!
-//! A trial needs flows on one path each. Flows that do not belong to the set of the settlement send nothing in it.
+//! A trial needs flows on one path each, and FIFOs of one virtual channel: packets of several would pass one another.
+//! Flows that do not belong to the set of the settlement send nothing in it.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -94,36 +95,27 @@ pub(super) struct FifoTrial {
     events: BinaryHeap<Reverse<(u64, u32)>>,
     active: Vec<u32>,
     order: Vec<u32>,
-    /// Included flows by their indices, with the channels of their nodes.
+    /// Channels of nodes, with the included flows that cross them, by their indices.
     sources: Vec<(u32, u32)>,
 }
 
 impl FifoTrial {
     /// Changes the rates of the flows `included` in `fill` to those at which their packets pass FIFOs, at `now` in ticks,
-    /// which are picoseconds.
-    pub fn run(&mut self, state: &mut Rates, (included, now): (&[u32], u64), fill: &mut Fill) {
-        self.sources.clear();
-        for (index, &flow) in (0..).zip(included) {
-            let mut strand = state.flows[flow as usize].first;
-            while let Some(&Strand { next, .. }) = state.strands.get(strand as usize) {
-                let channel = state.whole(state.crossings[strand as usize * state.stride].channel);
-                // Strands of a tree may begin behind the channel of the node.
-                if channel != NONE {
-                    self.sources.push((index, channel));
-                }
-                strand = next;
-            }
+    /// which are picoseconds. Returns the time at which it has to be tried again, if factors of an earlier trial are kept.
+    pub fn run(&mut self, state: &mut Rates, (included, now): (&[u32], u64), fill: &mut Fill) -> Option<u64> {
+        self.list_sources(state, included);
+        let has_paths = || included.iter().all(|&flow| path_of(state, flow).is_some());
+        let may_wait = fill.is_limited() && has_paths();
+        let until = self.sources.iter().map(|own| state.channels[own.0 as usize].tried_until).max();
+        if let Some(until) = until.filter(|&until| may_wait && until > now) {
+            self.keep_factors(state, fill);
+            return Some(until);
         }
-        if self.sources.iter().all(|&(_, channel)| state.channels[channel as usize].tried_until > now) {
-            self.sources.dedup_by_key(|own| own.0);
-            let scale = |&(index, channel): &(u32, u32)| {
-                fill.scale(index as usize, state.channels[channel as usize].factor);
-            };
-            return self.sources.iter().for_each(scale);
+        for &(channel, _) in &self.sources {
+            let own = &mut state.channels[channel as usize];
+            (own.factor, own.tried_until) = (1.0, 0);
         }
-        self.sources.iter().for_each(|own| state.channels[own.1 as usize].factor = 1.0);
-        let gathered = if fill.is_limited() { self.gather(state, included, fill) } else { None };
-        let Some((slot, delay)) = gathered else { return };
+        let (slot, delay) = if may_wait { self.gather(state, included, fill)? } else { return None };
         let begin = WARM_UP * slot + delay;
         let end = begin + COUNTED * slot;
         self.active.extend(0..self.used as u32);
@@ -142,6 +134,35 @@ impl FifoTrial {
             fill.scale(own.index as usize, factor);
             let channel = &mut state.channels[channel as usize];
             (channel.factor, channel.tried_until) = (factor, now + KEPT * slot);
+        }
+        None
+    }
+
+    /// Lists the channels of nodes, in ascending order, with the included flows that cross them.
+    fn list_sources(&mut self, state: &Rates, included: &[u32]) {
+        self.sources.clear();
+        for (index, &flow) in (0..).zip(included) {
+            let mut strand = state.flows[flow as usize].first;
+            while let Some(&Strand { next, .. }) = state.strands.get(strand as usize) {
+                let channel = state.whole(state.crossings[strand as usize * state.stride].channel);
+                // Strands of a tree may begin behind the channel of the node.
+                if channel != NONE {
+                    self.sources.push((channel, index));
+                }
+                strand = next;
+            }
+        }
+        self.sources.sort_unstable();
+        self.sources.dedup();
+    }
+
+    /// Multiplies rates by the factors of an earlier trial, as far as the channels of nodes carry them.
+    fn keep_factors(&self, state: &mut Rates, fill: &mut Fill) {
+        for own in self.sources.chunk_by(|one, next| one.0 == next.0) {
+            let channel = &mut state.channels[own[0].0 as usize];
+            let sum: f64 = own.iter().map(|own| fill.rate(own.1 as usize)).sum();
+            channel.factor = channel.factor.min((channel.limits.capacity / sum).max(1.0));
+            own.iter().for_each(|own| fill.scale(own.1 as usize, channel.factor));
         }
     }
 

@@ -49,7 +49,7 @@ impl FlowRun {
     fn check_turns(&mut self, source: u32) -> bool {
         let channel = self.channel_of(source);
         let ChannelState { limits, factor, .. } = self.rates.channels[channel as usize];
-        let capacity = limits.capacity * factor;
+        let capacity = limits.capacity * factor.min(1.0);
         let mut own = std::mem::take(&mut self.own);
         own.clear();
         own.extend(self.rates.flows_of(channel));

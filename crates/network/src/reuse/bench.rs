@@ -1,4 +1,5 @@
-//! Workbench: the packet engine, on which one episode at a time is simulated. The network is idle before and after.
+//! Workbench: the packet engine, on which one episode at a time is simulated in a network that is idle at its begin. A
+//! paused simulation stays in the partition.
 
 mod saved;
 
@@ -98,12 +99,13 @@ pub(super) trait Workbench: Send {
     /// Returns the saved state from which the simulation of messages may continue. `None`: there is none.
     fn saved(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<SavedPlace>;
     /// Simulates messages, in ascending order of times, and the channels that they cross, from the beginning or from a
-    /// saved state. `None`: packets wait for one another for ever. The workbench is then of no more use.
+    /// saved state. The simulation may be paused after a stretch. `None`: packets wait for one another for ever. The
+    /// workbench is then of no more use.
     fn simulate(
         &mut self,
         messages: &[BenchMessage],
         channels: &[BenchChannel],
-        stretch: (Option<SavedPlace>, Option<Stretch>),
+        from: (Option<SavedPlace>, Option<Stretch>),
     ) -> Option<Outcome>;
     /// Returns the time in which a state without packets is copied, in packet-hops.
     fn copying(&self) -> u64;
@@ -285,13 +287,13 @@ struct Bench<R> {
     /// Longest time for which a side of a crossbar is busy after a packet has left its buffer, in ticks.
     side: u64,
     context: WorkerContext,
-    /// Time after which nothing is left of the episodes before.
+    /// Present time of the simulation, or the time after which nothing is left of it.
     now: u64,
     saved: SavedStates<R>,
     /// Simulation whose state is that of the partition. `None`: the partition is idle.
     paused: Option<Simulation>,
-    /// Idle network. `None`: no simulation has been paused.
-    idle: Option<Partition<R, BenchTraffic>>,
+    /// Idle network, and the time after which nothing is left in it. `None`: no simulation has been paused.
+    idle: Option<(Partition<R, BenchTraffic>, u64)>,
 }
 
 impl<R: Routers> Workbench for Bench<R> {
@@ -320,8 +322,9 @@ impl<R: Routers> Workbench for Bench<R> {
         channels: &[BenchChannel],
         (from, stretch): (Option<SavedPlace>, Option<Stretch>),
     ) -> Option<Outcome> {
+        let stretch = stretch.filter(|_| self.saved.fits());
         if stretch.is_some() && self.paused.is_none() && self.idle.is_none() {
-            self.idle = Some(self.partition.clone());
+            self.idle = Some((self.partition.clone(), self.now));
         }
         let mut run = match from {
             Some(from) => self.go_on(from, messages, channels)?,
@@ -335,11 +338,13 @@ impl<R: Routers> Workbench for Bench<R> {
             (run.before, run.released_hops) = (last, run.hops);
             run.outcome.copying = self.saved.save(&self.partition, &run);
         }
-        // A stretch without a further release is followed by one of twice its length.
-        let hops = stretch.map_or(u64::MAX, |own| own.hops.max(run.hops - run.released_hops).saturating_add(run.hops));
-        let after = stretch.map_or(u64::MAX, |own| own.after);
+        let mut pauses_at = None;
         while !run.open.is_empty() || self.partition.traffic().delivered < run.packets as usize {
-            if run.hops >= hops && run.now > after && run.outcome.counted == 0 {
+            if let Some(own) = stretch.filter(|own| run.now > own.after) {
+                // A stretch without a further release is followed by one of twice its length.
+                pauses_at.get_or_insert(run.hops + own.hops.max(run.hops - run.released_hops));
+            }
+            if pauses_at.is_some_and(|hops| run.hops >= hops) && run.outcome.counted == 0 {
                 run.before = run.now + 1;
                 while self.step(run.begin + run.before, &mut run).is_some() {}
                 return Some(self.pause(run, messages, before));
@@ -359,8 +364,10 @@ impl<R: Routers> Workbench for Bench<R> {
 impl<R: Routers> Bench<R> {
     /// Begins the simulation of messages in the idle network.
     fn begin(&mut self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Simulation {
-        if let (Some(run), Some(idle)) = (self.paused.take(), &self.idle) {
+        if let (Some(run), Some((idle, over))) = (self.paused.take(), &self.idle) {
             self.saved.keep(std::mem::replace(&mut self.partition, idle.clone()), run);
+            // What was paused may have begun long before.
+            self.now = self.now.max(*over);
         }
         let mut run = Simulation { begin: self.now + 1, ..Simulation::default() };
         self.partition.visit_traffic(|traffic, _| traffic.clear(run.begin));

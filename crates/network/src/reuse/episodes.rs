@@ -463,8 +463,7 @@ impl Episodes {
         }
         self.meets = all;
         let joint = &mut self.episodes.items[into as usize];
-        joint.version = 0;
-        joint.is_unsettled = true;
+        (joint.version, joint.until, joint.is_unsettled) = (0, u64::MAX, true);
         self.unsettled.push(into);
     }
 

@@ -1,7 +1,7 @@
 //! Look-up of episodes by their keys, simulation of new ones, and the memory of records.
 
 use super::bench::{BenchChannel, BenchMessage, NONE_SERVED, Outcome, Stretch, UNKNOWN};
-use super::episodes::{Episodes, Member, Message};
+use super::episodes::{Episode, Episodes, Member, Message};
 use super::naming::{Described, Named, Use};
 use super::paths::{NONE, Path};
 use super::records::{Moment, Record};
@@ -127,7 +127,8 @@ impl Episodes {
             return NONE_SERVED;
         }
         for span in self.spans[channel].iter().rev().filter(|span| span.episode != episode && span.end < start) {
-            if self.episodes.items[span.episode as usize].is_unsettled {
+            let Episode { is_unsettled, until, .. } = self.episodes.items[span.episode as usize];
+            if is_unsettled && until > self.now {
                 // What it leaves is not known yet.
                 self.meets.push(span.episode);
             }
@@ -197,7 +198,9 @@ impl Episodes {
         let left = described.iter().map(hops).sum::<u64>() - from.map_or(0, |from| from.hops);
         // A message alone has one record for all its lengths of time.
         let stretch = (messages.len() > 1 && left > self.stretch).then_some(Stretch { hops: self.stretch, after });
-        let expected = stretch.map_or(left, |own| left.min(2 * own.hops));
+        // From the beginning, all releases but the last are to be simulated before the stretch.
+        let is_short = from.is_some() || messages.last().is_none_or(|last| last.at == 0);
+        let expected = stretch.filter(|_| is_short).map_or(left, |own| left.min(2 * own.hops));
         self.effort.simulate(expected);
         if !self.effort.pays() {
             self.give_up("too little repeats".to_owned());

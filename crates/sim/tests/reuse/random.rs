@@ -256,7 +256,7 @@ fn compare(cases: u32) -> Seen {
         let goal = Held::new(&case.goal());
         let text = case.experiment(&goal);
         // Most simulations are paused, some, or none.
-        let stretch = Some([1, 10, 300, u64::MAX / 4][case.program.len() % 4]);
+        let stretch = Some([1, 100, 1000, u64::MAX / 4][case.program.len() % 4]);
         let patient = ReuseModel { least_trial: u64::MAX, stretch, ..ReuseModel::default() };
         let patient: Arc<dyn NetworkModel> = Arc::new(patient);
         let found = both(&text, Some(patient));

@@ -43,6 +43,8 @@ pub(super) struct Arbiters {
     pub waiting: Waiting,
     /// Size of the largest packet, in bytes.
     pub packet: f64,
+    /// Whether all channels have one virtual channel.
+    pub is_one_vc: bool,
 }
 
 /// Relative difference between shares that are equal but for rounding.
@@ -159,9 +161,11 @@ impl Fill {
         self.flows[index].rate
     }
 
-    /// Whether packets wait in FIFOs whose outputs serve inputs in turn, so that flows may be slower than bandwidth allows.
+    /// Whether packets wait in FIFOs of one virtual channel, whose outputs serve inputs in turn: flows may then be slower
+    /// than bandwidth allows.
     pub fn has_fifos(&self) -> bool {
-        self.arbiters.sharing == Sharing::ByInput && self.arbiters.waiting == Waiting::Fifos
+        let Arbiters { sharing, waiting, is_one_vc, .. } = self.arbiters;
+        sharing == Sharing::ByInput && waiting == Waiting::Fifos && is_one_vc
     }
 
     /// Whether some channel limits flows.
@@ -169,7 +173,7 @@ impl Fill {
         self.channels.iter().any(|own| own.is_full)
     }
 
-    /// Multiplies the rate of a flow by a factor.
+    /// Multiplies the rate of a flow by a factor, up to its bound.
     pub fn scale(&mut self, index: usize, factor: f64) {
         let own = &mut self.flows[index];
         own.rate = (own.rate * factor).min(own.bound);

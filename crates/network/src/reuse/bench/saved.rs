@@ -107,6 +107,11 @@ impl<R: Routers> SavedStates<R> {
         self.network / BYTES_PER_HOP
     }
 
+    /// Returns whether a state may be kept.
+    pub fn fits(&self) -> bool {
+        self.network <= MOST_BYTES
+    }
+
     /// Returns the longest saved simulation from which that of `messages` may continue.
     pub fn find(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<SavedPlace> {
         let precedes = |own: &Saved<R>| own.run.precedes(&own.partition.traffic().messages, messages, channels);
@@ -134,10 +139,13 @@ impl<R: Routers> SavedStates<R> {
         time
     }
 
-    /// Keeps a simulation.
+    /// Keeps a simulation, unless it is too large.
     pub fn keep(&mut self, partition: Partition<R, BenchTraffic>, run: Simulation) {
         let bytes = self.network + partition.traffic().bytes();
-        while self.all.len() == MOST_STATES || !self.all.is_empty() && self.bytes + bytes > MOST_BYTES {
+        if bytes > MOST_BYTES {
+            return;
+        }
+        while self.all.len() == MOST_STATES || self.bytes + bytes > MOST_BYTES {
             self.bytes -= self.all.remove(0).bytes;
         }
         self.bytes += bytes;
