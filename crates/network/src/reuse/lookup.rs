@@ -40,7 +40,8 @@ impl Episodes {
     fn trim_records(&mut self) {
         let Self { records, episodes, paths, now, .. } = self;
         let under_way = episodes.items.iter().filter(|own| own.is_under_way(*now));
-        records.drop_oldest(under_way.map(|own| own.record));
+        // A run that gives up leaves episodes that have no record yet.
+        records.drop_oldest(under_way.map(|own| own.record).filter(|&record| record != NONE));
         for path in &mut paths.paths {
             if path.recent.2 != NONE && !records.has(path.recent.2) {
                 path.recent.2 = NONE;
