@@ -1,7 +1,7 @@
 """Runs with and without reuse: `python benches/reuse.py [NAME]... [--router KIND] [--large]`.
 
 Prints a Markdown table: packet-hops of the run and those simulated with reuse, messages and the share that is replayed,
-and of both runs the processor time in seconds and the most memory in MB. Each run has a new process, one after another.
+and of both runs the processor time in seconds and the most memory in MB. Runs take turns, each in a new process.
 The results of both have to be equal. `--large` adds cases that take minutes without reuse, and one that takes hours and
 is run with reuse only. In the cases of chance little repeats: reuse gives up. Names select cases by parts of names.
 """
@@ -108,11 +108,10 @@ LARGE = {
     "step, 128 GPUs": on_rails(16, STEP),
     "step, 128 GPUs, parts": on_rails(16, STEP, PARTS),
     "step, 512 GPUs, overlapped buckets": on_rails(64, OVERLAPPED_STEP),
-}
-#: All-to-all of small messages between processors with noise: little repeats.
-LARGE["chance: pairwise of 64 B with noise, 4096 nodes"] = {
-    **on_tree(64, {"kind": "collective", "operation": "alltoall", "algorithm": "pairwise", "size": "64 B"}),
-    "node": {"noise": {"period": "10 us", "duration": "1 us", "detours": "drawn"}},
+    "chance: pairwise of 64 B with noise, 4096 nodes": {
+        **on_tree(64, {"kind": "collective", "operation": "alltoall", "algorithm": "pairwise", "size": "64 B"}),
+        "node": {"noise": {"period": "10 us", "duration": "1 us", "detours": "drawn"}},
+    },
 }
 #: Cases that take hours without reuse: only the run with reuse is measured.
 ALONE = {"step, 16,384 GPUs": on_rails(2048, LARGE_STEP)}

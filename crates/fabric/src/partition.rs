@@ -121,9 +121,9 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
         self.instant = instant;
     }
 
-    /// Handles instants before tick `until`, up to the first one at or after tick `from` or by which `delivered` packets
-    /// have left their last routers. Returns the time of the last one. `None`: there is none before `until`, and the
-    /// clock is at `until`. Unlike `run_until` it counts no batches.
+    /// Handles instants before tick `until`. It stops after the first one at or after tick `from`, or after the one in
+    /// which the packet of number `delivered` leaves its last router. Returns the time of the last one. `None`: there is
+    /// none before `until`, and the clock is at `until`. Unlike `run_until` it counts no batches.
     pub fn step(&mut self, (from, until): (u64, u64), delivered: u64, context: &mut WorkerContext) -> Option<u64> {
         std::mem::swap(&mut self.fabric.context, context);
         let mut instant = std::mem::take(&mut self.instant);

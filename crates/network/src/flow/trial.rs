@@ -1,15 +1,15 @@
 //! Trial of FIFOs: the rates at which flows pass routers in which a packet waits for the packets before it.
 //!
 //! The head of a FIFO waits while its output serves another input, although the outputs of packets behind it are free.
-//! If inputs and outputs are fully loaded, packets may find no order in which no head waits so. What this costs
-//! depends on the order in which packets meet, and has no closed form (except for random orders: `fill/loss.rs`). So
-//! the packets of the flows are sent in a trial, by the rules of the routers: a node sends a packet of each of its
-//! messages in turn, an input offers the head of its FIFO, an output serves its inputs in turn, and a packet moves on
-//! if the next FIFO has room.
+//! If inputs and outputs are fully loaded, every order of packets may make some head wait. What this costs depends on
+//! the order in which packets meet, and has no closed form (except for random orders: `fill/loss.rs`). So the packets
+//! of the flows are sent in a trial, by the rules of the routers: a node sends a packet of each of its messages in
+//! turn, an input offers the head of its FIFO, an output serves its inputs in turn, and a packet moves on if the next
+//! FIFO has room.
 //!
 //! A node's packets stay in order, so that the trial changes the rates of all flows of a node by one factor. Nodes with
-//! equal rates of flows get the mean of their factors: flows in equal conditions have to end together. If a node sends
-//! what the rates of its flows allow, but for single packets, its factor is 1.
+//! equal rates of flows get the mean of their factors: flows in equal conditions have to end together. The factor is 1
+//! if the numbers of packets that arrive and that the rates allow differ by no more than that of the flows plus one.
 //!
 //! A settlement soon after a trial of some of its nodes keeps the factors, and is repeated when they are old. Trials
 //! thus take no more than a constant number of times the work of the packets themselves.
@@ -35,24 +35,31 @@ const KEPT: u64 = 16;
 #[derive(Clone, Debug, Default)]
 struct Stage {
     channel: u32,
-    /// Packets in the FIFO or on the way to it: their crossings, and the times at which they can leave. And their
-    /// largest number.
+    /// Packets in the FIFO or on the way to it: their crossings, and the times at which they can leave.
     packets: VecDeque<(u32, u64)>,
+    /// Largest number of packets.
     depth: usize,
-    /// Time of a packet on the channel, and time of its head until it can leave the FIFO.
+    /// Time of a packet on the channel.
     service: u64,
+    /// Time of a packet's head until it can leave the FIFO.
     delay: u64,
-    /// Times from which on the channel and the FIFO's side of the crossbar are free.
+    /// Time from which on the channel is free.
     free_at: u64,
+    /// Time from which on the FIFO's side of the crossbar is free.
     side_free_at: u64,
-    /// Stages whose heads wait for the channel, and the one that was served last. A node that sends by the channel.
+    /// Stages whose heads wait for the channel.
     waiting: Vec<u32>,
+    /// Stage that was served last.
     last: u32,
+    /// Node that sends by the channel.
     node: u32,
-    /// A stage to which packets go on, and one from which they come, and whether there are others too.
+    /// A stage to which packets go on.
     next: u32,
+    /// A stage from which packets come.
     before: u32,
+    /// Whether packets go on to several stages.
     is_split: bool,
+    /// Whether packets come from several stages.
     is_shared: bool,
 }
 

@@ -427,8 +427,8 @@ impl<R: Routers> Bench<R> {
         run.channels = channels.to_vec();
         self.partition.visit_traffic(|traffic, actions| traffic.join(messages, actions));
         let packet = self.partition.traffic().parts.packet();
-        run.outcome.counted = 0;
         run.packets += messages.iter().map(|own| u64::from(own.bytes.div_ceil(packet))).sum::<u64>();
+        run.outcome.counted = 0;
     }
 
     /// Handles instants before tick `until`, up to the next inspection, and notes what has become idle. Returns `None` if

@@ -362,7 +362,7 @@ impl Episodes {
     pub fn place(&mut self, episode: u32) {
         let own = &mut self.episodes.items[episode as usize];
         let record = &self.records.all[own.record as usize];
-        (own.is_unsettled, own.over, own.until) = (false, own.start + record.over, own.start + record.until);
+        (own.is_unsettled, own.over, own.until) = (false, own.start + record.over, own.start + record.until());
         let (start, count) = (own.start, record.spans.len());
         self.meets.clear();
         for name in 0..count {

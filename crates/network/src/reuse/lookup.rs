@@ -10,6 +10,10 @@ use super::records::{Moment, Record};
 impl Episodes {
     /// Drops records and paths that no episode under way uses if they take too much memory.
     pub fn trim(&mut self) {
+        if self.gave_up.is_some() {
+            // Nothing is used any more, and episodes may have no record yet.
+            return;
+        }
         let most = self.records.most_bytes / 2;
         if self.paths.bytes() > most {
             self.trim_paths();
@@ -40,8 +44,7 @@ impl Episodes {
     fn trim_records(&mut self) {
         let Self { records, episodes, paths, now, .. } = self;
         let under_way = episodes.items.iter().filter(|own| own.is_under_way(*now));
-        // A run that gives up leaves episodes that have no record yet.
-        records.drop_oldest(under_way.map(|own| own.record).filter(|&record| record != NONE));
+        records.drop_oldest(under_way.map(|own| own.record));
         for path in &mut paths.paths {
             if path.recent.2 != NONE && !records.has(path.recent.2) {
                 path.recent.2 = NONE;
@@ -84,7 +87,7 @@ impl Episodes {
         let (is_paused, at) = (own.until <= self.now, self.now - own.start);
         self.counts.moved_pointers += u64::from(moved && !is_paused);
         let kept = self.records.find(&self.naming.key);
-        let found = kept.filter(|&number| self.records.all[number as usize].until > at);
+        let found = kept.filter(|&number| self.records.all[number as usize].until() > at);
         if found.is_none() {
             self.note_pointers(episode);
         }
@@ -253,9 +256,9 @@ impl Episodes {
         };
         let span = |(named, &(end, _)): (&Named, &(u64, [u16; 2]))| (named.start, end.min(UNKNOWN));
         let spans: Box<[(u64, u64)]> = channels.iter().zip(&outcome.channels).map(span).collect();
-        let whole = if outcome.until.is_none() { 0 } else { UNKNOWN };
-        let over =
-            spans.iter().map(|span| span.1).chain(moments.iter().map(|moment| moment.0)).max().unwrap_or(0).max(whole);
+        let paused = outcome.until.map(|_| UNKNOWN);
+        let ends = spans.iter().map(|span| span.1).chain(moments.iter().map(|moment| moment.0)).chain(paused);
+        let over = ends.max().unwrap_or(0);
         let mut members: Vec<_> = outcome.members.into_iter().map(|member| member.1).collect();
         members.iter_mut().for_each(|member| {
             member.latencies.sort_unstable();
@@ -268,7 +271,6 @@ impl Episodes {
         let counted = moments.iter().position(|moment| moment.1 == Moment::Counted).map_or(u32::MAX, |at| at as u32);
         Record {
             counted,
-            until: outcome.until.unwrap_or(UNKNOWN),
             moments: moments.into(),
             served: channels.iter().zip(&outcome.channels).map(served).collect(),
             reads: channels.iter().map(reads).collect(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::statistics::Histogram;
 
+use super::bench::UNKNOWN;
 use super::naming::Use;
 
 /// Moment of an episode at which something is done.
@@ -43,8 +44,6 @@ pub(super) struct Record {
     pub moments: Box<[(u64, Moment)]>,
     /// Index of `Moment::Counted` in `moments`. `u32::MAX`: it is not known yet.
     pub counted: u32,
-    /// Time at which the simulation was paused. `UNKNOWN`: it is whole.
-    pub until: u64,
     /// By channel, the time at which it may first be requested, and the time after which nothing of the episode is left
     /// in it.
     pub spans: Box<[(u64, u64)]>,
@@ -58,6 +57,14 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// Returns the time at which the simulation was paused. `UNKNOWN`: it is whole.
+    pub fn until(&self) -> u64 {
+        match self.moments.last() {
+            Some(&(until, Moment::Paused)) => until,
+            _ => UNKNOWN,
+        }
+    }
+
     /// Returns the bytes of memory that a record with a key takes, about.
     fn bytes(&self, key: &[u64]) -> usize {
         let latencies: usize = self.members.iter().map(|own| own.latencies.len() * size_of::<(u64, u64)>()).sum();
