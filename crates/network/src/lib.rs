@@ -24,7 +24,7 @@ pub use model::{DivisionRule, MachineJob, MachineRun, NetworkModel};
 pub use network::{Network, Packets};
 pub use packet::PacketModel;
 pub use part::Part;
-pub use reuse::{KeyField, ReuseCounts, ReuseModel, ReuseRecords};
+pub use reuse::{KeyField, ReuseCounts, ReuseModel, ReuseRecords, StateRules};
 pub use samples::{MOST_SAMPLES, Sample, Samples, SourceWaits};
 pub use timeline::Global;
 pub use ways::{NetworkWays, TransferRule};

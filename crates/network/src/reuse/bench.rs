@@ -18,6 +18,7 @@ use units::NodeId;
 
 use super::records::MemberOutcome;
 pub(super) use saved::SavedPlace;
+pub use saved::StateRules;
 use saved::{Saved, SavedStates, Simulation};
 
 /// Time at which a workbench ends, in ticks: never.
@@ -112,14 +113,19 @@ pub(super) trait Workbench: Send {
 }
 
 /// Creates the workbench of a network.
-pub(super) fn workbench(plan: &Arc<Plan>, router: &RouterSpec, parts: PacketParts) -> Box<dyn Workbench> {
-    router.with_routers(Building { plan, router, parts })
+pub(super) fn workbench(
+    plan: &Arc<Plan>,
+    (router, parts): (&RouterSpec, PacketParts),
+    rules: StateRules,
+) -> Box<dyn Workbench> {
+    router.with_routers(Building { plan, router, parts, rules })
 }
 
 struct Building<'a> {
     plan: &'a Arc<Plan>,
     router: &'a RouterSpec,
     parts: PacketParts,
+    rules: StateRules,
 }
 
 impl WithRouters for Building<'_> {
@@ -159,7 +165,7 @@ impl WithRouters for Building<'_> {
             side: if sharing.has_sides { side } else { 0 },
             context: WorkerContext::new(counters, map.parts()),
             now: 0,
-            saved: SavedStates::new(NetworkSize::of_plan(plan).state_bytes(self.router)),
+            saved: SavedStates::new(NetworkSize::of_plan(plan).state_bytes(self.router), self.rules),
             paused: None,
             idle: None,
         })

@@ -22,12 +22,12 @@ use fabric::{Plan, TrafficEvent};
 use host::{HandedOver, PacketParts};
 use units::{NodeId, PlaneId};
 
-use super::ReuseCounts;
 use super::bench::{NONE_SERVED, Workbench, workbench};
 use super::effort::Effort;
-use super::naming::{Described, KeyField, Naming};
+use super::naming::{Described, Naming};
 use super::paths::{InterfaceFacts, NONE, Paths};
 use super::records::{Moment, Records};
+use super::{ReuseCounts, ReuseModel};
 
 /// Number of episodes that are dropped together at most.
 const MOST_GATHERED: usize = 64;
@@ -188,22 +188,22 @@ impl Episodes {
     pub fn new(
         plan: &Arc<Plan>,
         (router, parts): (&RouterSpec, PacketParts),
-        (wants_arrivals, left_out): (bool, Option<KeyField>),
+        (wants_arrivals, model): (bool, &ReuseModel),
         effort: Effort,
     ) -> Self {
         let sources = plan.topology().nodes() as usize * plan.channels().planes() as usize;
         let interfaces = InterfaceFacts::new(&parts, sources);
-        let bench = workbench(plan, router, parts);
+        let bench = workbench(plan, (router, parts), model.states);
         let paths = Paths::new(plan, bench.facts(), interfaces);
         let resources = paths.resources();
         let at_begin = |place| paths.arbiters(place).map(|own| own.map_or(NONE_SERVED, |own| bench.last_served(own.0)));
-        let stretch = LEAST_STRETCH.max(2 * bench.copying());
+        let stretch = model.stretch.unwrap_or_else(|| LEAST_STRETCH.max(2 * bench.copying()));
         Self {
             served: (0..resources as u32).map(at_begin).collect(),
             paths,
             bench,
-            records: Records::new(usize::MAX),
-            naming: Naming::new(resources, left_out),
+            records: Records::new(model.most_bytes),
+            naming: Naming::new(resources, model.left_out),
             messages: Slots::new(),
             episodes: Slots::new(),
             spans: vec![Vec::new(); resources],

@@ -27,6 +27,7 @@ use crate::handover::whole_traffic;
 use crate::machine::Machine;
 use crate::model::{MachineRun, NetworkModel};
 use crate::traffic::NodeTraffic;
+pub use bench::StateRules;
 use effort::{Effort, LEAST_TRIAL};
 use episodes::Episodes;
 pub use keeping::ReuseRecords;
@@ -46,11 +47,19 @@ pub struct ReuseModel {
     pub least_trial: u64,
     /// Packet-hops after which the simulation of several messages is paused. `None`: as the size of the network demands.
     pub stretch: Option<u64>,
+    /// Rules for the states of simulations that are kept.
+    pub states: StateRules,
 }
 
 impl Default for ReuseModel {
     fn default() -> Self {
-        Self { left_out: None, most_bytes: 1 << 30, least_trial: LEAST_TRIAL, stretch: None }
+        Self {
+            left_out: None,
+            most_bytes: 1 << 30,
+            least_trial: LEAST_TRIAL,
+            stretch: None,
+            states: StateRules::default(),
+        }
     }
 }
 
@@ -123,10 +132,8 @@ impl NetworkModel for ReuseModel {
         let traffic = whole_traffic(plan, run);
         let parts = packet_parts(plan, &traffic);
         let effort = Effort::new(run.jobs.iter().map(|job| job.packets).sum(), self.least_trial);
-        let wanted = (traffic.wants_events(), self.left_out);
-        let mut episodes = Episodes::new(plan, (run.router, parts), wanted, effort);
-        episodes.records.most_bytes = self.most_bytes;
-        episodes.stretch = self.stretch.unwrap_or(episodes.stretch);
+        let wants_arrivals = traffic.wants_events();
+        let mut episodes = Episodes::new(plan, (run.router, parts), (wants_arrivals, self), effort);
         run.records.iter().for_each(|kept| episodes.records.add_kept(kept));
         let run = ReuseRun::new(plan, traffic, episodes);
         Box::new(ReuseMachine { run, counted_until: Cell::new(u64::MAX) })

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
-use network::{KeyField, NetworkModel, ReuseModel};
+use network::{KeyField, NetworkModel, ReuseModel, StateRules};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -257,7 +257,10 @@ fn compare(cases: u32) -> Seen {
         let text = case.experiment(&goal);
         // Most simulations are paused, some, or none.
         let stretch = Some([1, 100, 1000, u64::MAX / 4][case.program.len() % 4]);
-        let patient = ReuseModel { least_trial: u64::MAX, stretch, ..ReuseModel::default() };
+        // States are copied where that is faster, or whenever they can be; then few are kept.
+        let any = |most| StateRules { most, bytes_per_hop: u64::MAX };
+        let states = [StateRules::default(), any(1), any(4)][case.buffer as usize % 3];
+        let patient = ReuseModel { least_trial: u64::MAX, stretch, states, ..ReuseModel::default() };
         let patient: Arc<dyn NetworkModel> = Arc::new(patient);
         let found = both(&text, Some(patient));
         let (with, without, reuse) = found.map_err(|error| TestCaseError::fail(format!("{text}\n{error}")))?;

@@ -9,11 +9,20 @@ use super::{BenchChannel, BenchMessage, BenchTraffic, NONE_SERVED, Outcome};
 /// Largest memory of saved states, in bytes.
 const MOST_BYTES: u64 = 1 << 29;
 
-/// Largest number of saved states.
-const MOST_STATES: usize = 16;
+/// Rules for saved states.
+#[derive(Clone, Copy, Debug)]
+pub struct StateRules {
+    /// Largest number of saved states, at least 1.
+    pub most: usize,
+    /// Bytes of a state that are copied in the time of a packet-hop.
+    pub bytes_per_hop: u64,
+}
 
-/// Bytes of a state that are copied in the time of a packet-hop.
-const BYTES_PER_HOP: u64 = 512;
+impl Default for StateRules {
+    fn default() -> Self {
+        Self { most: 16, bytes_per_hop: 512 }
+    }
+}
 
 /// Simulation of an episode. Times are in ticks.
 #[derive(Clone, Debug, Default)]
@@ -90,6 +99,7 @@ pub(in super::super) struct SavedPlace {
 /// Saved simulations, the least recent first.
 pub(super) struct SavedStates<R> {
     all: Vec<Saved<R>>,
+    rules: StateRules,
     /// Bytes of the state of the network without packets.
     network: u64,
     /// Bytes of all saved simulations.
@@ -98,13 +108,13 @@ pub(super) struct SavedStates<R> {
 
 impl<R: Routers> SavedStates<R> {
     /// Creates an empty list for a network whose state takes `network` bytes without packets.
-    pub fn new(network: u64) -> Self {
-        Self { all: Vec::new(), network, bytes: 0 }
+    pub fn new(network: u64, rules: StateRules) -> Self {
+        Self { all: Vec::new(), rules, network, bytes: 0 }
     }
 
     /// Returns the time in which a state without packets is copied, in packet-hops.
     pub fn copying(&self) -> u64 {
-        self.network / BYTES_PER_HOP
+        self.network / self.rules.bytes_per_hop
     }
 
     /// Returns whether a state may be kept.
@@ -131,7 +141,7 @@ impl<R: Routers> SavedStates<R> {
     /// packet-hops.
     pub fn save(&mut self, partition: &Partition<R, BenchTraffic>, run: &Simulation) -> u64 {
         let bytes = self.network + partition.traffic().bytes();
-        let time = bytes / BYTES_PER_HOP;
+        let time = bytes / self.rules.bytes_per_hop;
         if bytes > MOST_BYTES || run.hops < time {
             return 0;
         }
@@ -145,7 +155,7 @@ impl<R: Routers> SavedStates<R> {
         if bytes > MOST_BYTES {
             return;
         }
-        while self.all.len() == MOST_STATES || self.bytes + bytes > MOST_BYTES {
+        while self.all.len() >= self.rules.most || self.bytes + bytes > MOST_BYTES {
             self.bytes -= self.all.remove(0).bytes;
         }
         self.bytes += bytes;
