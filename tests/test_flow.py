@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import cutthrough as ct
+import numpy as np
 import pytest
 
 if TYPE_CHECKING:
@@ -125,6 +126,32 @@ def test_random_paths_take_longer_than_even_ones(router: str, tmp_path: Path) ->
     flow, packet = (run(model, shift, **sections)["time_ns"] for model in ("flow", "packet"))
     assert flow > 1.1 * size
     assert flow == pytest.approx(packet, rel=0.3)
+
+
+@pytest.mark.parametrize("router", ["output-queued", "virtual-output-queued", "input-output-queued"])
+def test_random_messages_are_as_fast_for_any_size(router: str, tmp_path: Path) -> None:
+    """Catches nodes that wait for one another without end, and rates that depend on how often buffers were filled.
+
+    The long messages would also take minutes if the cost of a run grew with their sizes.
+    """
+    draw = np.random.default_rng(1)
+    pairs = [(node, (node + int(draw.integers(1, 16))) % 16) for node in range(16) for _ in range(4)]
+    sections = {
+        "topology": {"kind": "fat-tree", "k": 4, "n": 2},
+        "routing": {"kind": "d-mod-k"},
+        "router": {"kind": router},
+    }
+    times = []
+    for size in (1 << 20, 1 << 30):
+        program = goal(tmp_path, 16, [(source, to, size) for source, to in pairs])
+        times.append(np.array(run("flow", program, **sections)["per_rank"]))
+        if size == 1 << 20:
+            packet = np.array(run("packet", program, **sections)["per_rank"])
+    receivers = packet > 0
+    short, long, packet = (own[receivers] for own in (*times, packet))
+    # A balance that kept its first rates was wrong by 0.7.
+    assert np.abs(short / packet - 1).mean() < 0.2
+    assert np.abs(long / (1024 * short) - 1).mean() < 0.1
 
 
 def test_collectives_take_their_closed_forms() -> None:

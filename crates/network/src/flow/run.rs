@@ -19,6 +19,7 @@ use super::limits::Windows;
 use super::paths::{Ends, PathSet, Paths};
 use super::rates::{NONE, PathPart, Rates};
 use super::trees::TreeEnd;
+use super::turns::MOST_SPLITS;
 use crate::handover::{Handover, MessageRun, Requested};
 use crate::traffic::{JobTraffic, NodeTraffic};
 
@@ -46,6 +47,8 @@ pub(super) struct Message {
     pub is_split: bool,
     /// Bytes that wait in buffers, if it is not split.
     pub held: f64,
+    /// Number of times that it has been split.
+    pub splits: u32,
     /// Its flow, or its flows through the node's channel and through the network.
     pub flows: [FlowLeft; 2],
     /// Next free place.
@@ -104,6 +107,8 @@ pub(super) struct FlowRun {
     numbers: Vec<u32>,
     /// Number of messages that have started.
     launched: u32,
+    /// Largest number of times that a message is split, before it leaves its node.
+    pub(super) most_splits: u32,
     /// By source, the message for which it waits, or `NONE`.
     pub(super) waits: Vec<u32>,
     /// Sources and messages whose rates have changed, and flows of a source. Kept to avoid allocation.
@@ -147,6 +152,7 @@ impl FlowRun {
             sending: vec![false; if is_open { sources } else { 0 }],
             numbers: vec![0; sources],
             launched: 0,
+            most_splits: if plan.topology().routers() > 1 { MOST_SPLITS } else { u32::MAX },
             waits: vec![NONE; sources],
             touched: Vec::new(),
             moved: Vec::new(),
@@ -263,6 +269,7 @@ impl FlowRun {
             copies,
             is_split: false,
             held: 0.0,
+            splits: 0,
             flows: [FlowLeft::default(); 2],
             next: NONE,
         };

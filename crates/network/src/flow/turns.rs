@@ -12,6 +12,11 @@ use super::run::{FlowEvent, FlowRun};
 /// Relative difference below which rates are equal: buffers are not filled while a message passes.
 const EQUAL: f64 = 1e-3;
 
+/// Number of times that a message is split in a network of several routers. The rates of competing messages, and its
+/// part of the buffers, rise and fall for as long as it lasts: without a limit, the cost of a run would grow with the
+/// sizes of messages. From then on its buffers count as full whenever it is slower than its turns.
+pub(super) const MOST_SPLITS: u32 = 4;
+
 /// Largest number of settlements of an instant in which messages are split.
 const MOST_ROUNDS: u32 = 4;
 
@@ -70,7 +75,7 @@ impl FlowRun {
                         continue;
                     }
                     is_changed = true;
-                    if self.rates.room(flow) <= message.held {
+                    if message.splits >= self.most_splits || self.rates.room(flow) <= message.held {
                         self.wait(flow / 2);
                         break;
                     }
@@ -78,7 +83,11 @@ impl FlowRun {
                 }
             }
             // A message alone does not need turns.
-            place if own.len() > 1 && (sum >= capacity * (1.0 - EQUAL) || self.has_room(place)) => {
+            place
+                if own.len() > 1
+                    && self.messages[place as usize].splits < self.most_splits
+                    && (sum >= capacity * (1.0 - EQUAL) || self.has_room(place)) =>
+            {
                 self.resume(source);
                 if self.messages[place as usize].held > 0.0 {
                     self.split(place);
@@ -109,6 +118,9 @@ impl FlowRun {
         let left = message.flows[0].left;
         (message.flows[1].left, message.flows[1].since) = (left + message.held, self.now);
         (message.held, message.is_split) = (0.0, true);
+        message.splits += 1;
+        // Bytes that wait when the message has left its node make one more.
+        debug_assert!(message.splits <= self.most_splits.saturating_add(1), "a message is split without end");
         self.found = paths;
     }
 

@@ -257,9 +257,9 @@ fn compare(cases: u32) -> Seen {
         let text = case.experiment(&goal);
         // Most simulations are paused, some, or none.
         let stretch = Some([1, 100, 1000, u64::MAX / 4][case.program.len() % 4]);
-        // States are copied where that is faster, or whenever they can be; then few are kept.
+        // States are copied where that is faster, and 16 are kept; or they are always copied, and few are kept.
         let any = |most| StateRules { most, bytes_per_hop: u64::MAX };
-        let states = [StateRules::default(), any(1), any(4)][case.buffer as usize % 3];
+        let states = [StateRules::default(), any(1), any(4)][case.rounds.len() % 3];
         let patient = ReuseModel { least_trial: u64::MAX, stretch, states, ..ReuseModel::default() };
         let patient: Arc<dyn NetworkModel> = Arc::new(patient);
         let found = both(&text, Some(patient));

@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 1 << 29;
 pub struct StateRules {
     /// Largest number of saved states, at least 1.
     pub most: usize,
-    /// Bytes of a state that are copied in the time of a packet-hop.
+    /// Bytes of a state that are copied in the time of a packet-hop, at least 1.
     pub bytes_per_hop: u64,
 }
 
