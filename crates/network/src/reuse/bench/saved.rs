@@ -4,7 +4,8 @@
 use fabric::Partition;
 use fabric::routers::Routers;
 
-use super::{BenchChannel, BenchMessage, BenchTraffic, NONE_SERVED, Outcome};
+use super::traffic::BenchTraffic;
+use super::{BenchChannel, BenchMessage, NONE_SERVED, Outcome};
 
 /// Largest memory of saved states, in bytes.
 const MOST_BYTES: u64 = 1 << 29;
