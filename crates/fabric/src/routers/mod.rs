@@ -17,13 +17,13 @@ use crate::prefetch::Prefetch;
 use crate::profile::Profile;
 
 pub use crate::fabric::Space;
-pub use sharing::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Sharing};
+pub use sharing::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, SharedState, Sharing};
 
 /// State of all routers of a partition, whatever their architecture.
 ///
 /// Within an instant, arrivals come first (`bypass`, else `enqueue`, in the order of ports). Then `serve` runs once for
 /// every marked router: arbitration and departures.
-pub trait Routers: Buffers + Prefetch + State + Clone + Send {
+pub trait Routers: Buffers + Prefetch + SharedState + State + Clone + Send {
     /// Whether several routers are visited together: first all their arrivals, then their outputs, in loops that are
     /// separate functions. This pays if a step needs so much state that the values of the other steps would be spilled
     /// to the stack. It does not pay if the state that a visit has read has left the nearest cache when the router is
@@ -67,17 +67,6 @@ pub trait Routers: Buffers + Prefetch + State + Clone + Send {
     /// Says which state is out of date, and where.
     fn check(&self, _fabric: &Fabric) -> Result<(), String> {
         Ok(())
-    }
-    /// Returns what messages share in the routers.
-    fn sharing(&self) -> Sharing;
-    /// Returns the candidate that an arbiter has served last ([`ChannelFacts::candidate`](crate::ChannelFacts::candidate)).
-    /// `None`: its pointer has not moved since it was set or since the begin.
-    fn last_served(&self, arbiter: Arbiter) -> Option<usize>;
-    /// Lets an arbiter continue behind a candidate. `None`: at the lowest. Its router has to be idle.
-    fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>);
-    /// Returns whether the router that has a port holds nothing that its channels do not account for.
-    fn is_empty(&self, _fabric: &Fabric, _port: usize) -> bool {
-        true
     }
     /// Iterates over the buffers of an input that a credit stands for: their parts, with the bytes held in them.
     fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_;

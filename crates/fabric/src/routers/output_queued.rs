@@ -28,7 +28,7 @@ use crate::prefetch::Prefetch;
 use crate::profile::Profile;
 use crate::routers::arbiter::{ArbitrationContext, Last, RequestTable};
 use crate::routers::crosspoint::{Column, Crosspoint};
-use crate::routers::{Arbiter, ArbiterFacts, Routers, Sharing};
+use crate::routers::{Arbiter, ArbiterFacts, Routers, SharedState, Sharing};
 
 /// All output-queued routers of a partition.
 #[derive(Clone, Debug)]
@@ -318,6 +318,20 @@ impl Routers for OutputQueued {
         row.iter().filter_map(|crosspoint| crosspoint.queue.packets(&fabric.pool).next())
     }
 
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let row = &self.crosspoints[input.row(self.row)];
+        let bytes = row.iter().map(|crosspoint| u64::from(crosspoint.held));
+        let whole = match self.rule {
+            CreditRule::RowMinimum => bytes.clone().max(),
+            CreditRule::RowCounter => Some(self.rows[input.index()].held),
+            CreditRule::PerCrosspoint => None,
+        };
+        let each = (0..).zip(bytes).take(if whole.is_none() { self.row } else { 0 });
+        whole.map(|bytes| (0, bytes)).into_iter().chain(each)
+    }
+}
+
+impl SharedState for OutputQueued {
     fn sharing(&self) -> Sharing {
         let output = Some(ArbiterFacts::of_inputs(self.arbitration));
         Sharing { output, input: None, router: None, has_sides: false }
@@ -329,18 +343,6 @@ impl Routers for OutputQueued {
 
     fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
         self.requests.set_last_served(arbiter, candidate);
-    }
-
-    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
-        let row = &self.crosspoints[input.row(self.row)];
-        let bytes = row.iter().map(|crosspoint| u64::from(crosspoint.held));
-        let whole = match self.rule {
-            CreditRule::RowMinimum => bytes.clone().max(),
-            CreditRule::RowCounter => Some(self.rows[input.index()].held),
-            CreditRule::PerCrosspoint => None,
-        };
-        let each = (0..).zip(bytes).take(if whole.is_none() { self.row } else { 0 });
-        whole.map(|bytes| (0, bytes)).into_iter().chain(each)
     }
 }
 

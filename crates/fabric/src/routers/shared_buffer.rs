@@ -34,7 +34,7 @@ use crate::prefetch::Prefetch;
 use crate::profile::{General, Profile};
 use crate::router_params::RouterParams;
 use crate::routers::arbiter::{ArbitrationContext, Candidates, Last, RequestTable, in_turn};
-use crate::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Routers, Sharing};
+use crate::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Routers, SharedState, Sharing};
 
 /// All shared-buffer routers of a partition.
 #[derive(Clone, Debug)]
@@ -419,6 +419,12 @@ impl Routers for SharedBuffer {
         packets.filter(move |&packet| self.claims[packet.index()].space == held)
     }
 
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
+        std::iter::once((RESERVED, u64::from(self.reserved[input.index()])))
+    }
+}
+
+impl SharedState for SharedBuffer {
     fn sharing(&self) -> Sharing {
         let by_class = |port, rule| Some(ArbiterFacts::of((port, CandidateLane::Class), rule));
         let output = by_class(CandidatePort::None, self.arbitration);
@@ -456,10 +462,6 @@ impl Routers for SharedBuffer {
     fn is_empty(&self, fabric: &Fabric, port: usize) -> bool {
         let router = self.router_of[port] as usize;
         self.memories[router].free == u64::from(fabric.plan.router(fabric.routers[router].id).inner_depth)
-    }
-
-    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
-        std::iter::once((RESERVED, u64::from(self.reserved[input.index()])))
     }
 }
 

@@ -4,6 +4,22 @@
 //! While a router is idle, only the pointers of its arbiters tell what has happened before.
 
 use crate::catalogue::Arbitration;
+use crate::fabric::Fabric;
+
+/// State of routers by which messages affect one another.
+pub trait SharedState {
+    /// Returns what messages share in the routers.
+    fn sharing(&self) -> Sharing;
+    /// Returns the candidate that an arbiter has served last ([`ChannelFacts::candidate`](crate::ChannelFacts::candidate)).
+    /// `None`: its pointer has not moved since it was set or since the begin.
+    fn last_served(&self, arbiter: Arbiter) -> Option<usize>;
+    /// Lets an arbiter continue behind a candidate. `None`: at the lowest. Its router has to be idle.
+    fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>);
+    /// Returns whether the router that has a port holds nothing that its channels do not account for.
+    fn is_empty(&self, _fabric: &Fabric, _port: usize) -> bool {
+        true
+    }
+}
 
 /// What messages share in the routers of an architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

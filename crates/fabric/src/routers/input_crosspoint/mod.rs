@@ -35,7 +35,7 @@ use crate::prefetch::Prefetch;
 use crate::profile::{General, Profile};
 use crate::routers::arbiter::RequestTable;
 use crate::routers::crosspoint::Crosspoint;
-use crate::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Routers, Sharing};
+use crate::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Routers, SharedState, Sharing};
 
 use crosspoints::Leaving;
 use inputs::InputSide;
@@ -198,6 +198,12 @@ impl Routers for InputCrosspointQueued {
         })
     }
 
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
+        std::iter::once((0, u64::from(self.held[input.index()])))
+    }
+}
+
+impl SharedState for InputCrosspointQueued {
     fn sharing(&self) -> Sharing {
         let port = if self.queues_per_vc == 1 { CandidatePort::None } else { CandidatePort::Output };
         Sharing {
@@ -220,10 +226,6 @@ impl Routers for InputCrosspointQueued {
             Arbiter::Input(port) => self.inputs.set_last(port, candidate),
             _ => self.columns.set_last_served(arbiter, candidate),
         }
-    }
-
-    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
-        std::iter::once((0, u64::from(self.held[input.index()])))
     }
 }
 

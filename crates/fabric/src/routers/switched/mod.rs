@@ -38,7 +38,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::index::{InputId, PacketSlot};
 use crate::profile::Profile;
 use crate::routers::arbiter::RequestTable;
-use crate::routers::{Arbiter, ArbiterFacts, Routers, Sharing};
+use crate::routers::{Arbiter, ArbiterFacts, Routers, SharedState, Sharing};
 
 use bypass::Trial;
 use inputs::{Fifo, InputSide};
@@ -201,6 +201,12 @@ impl Routers for Switched {
         Ok(())
     }
 
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
+        std::iter::once((0, u64::from(self.fifos[input.index()].held)))
+    }
+}
+
+impl SharedState for Switched {
     fn sharing(&self) -> Sharing {
         let output = Some(ArbiterFacts::of_inputs(self.arbitration));
         Sharing { output, input: None, router: None, has_sides: true }
@@ -212,10 +218,6 @@ impl Routers for Switched {
 
     fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
         self.requests.set_last_served(arbiter, candidate);
-    }
-
-    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
-        std::iter::once((0, u64::from(self.fifos[input.index()].held)))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::footprint::{NetworkSize, bytes_of};
 use crate::index::{InputId, PacketSlot};
 use crate::prefetch::Prefetch;
 use crate::profile::Profile;
-use crate::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Routers, Sharing};
+use crate::routers::{Arbiter, ArbiterFacts, CandidateLane, CandidatePort, Routers, SharedState, Sharing};
 
 use islip::Islip;
 use multicast::MulticastQueues;
@@ -206,6 +206,12 @@ impl Routers for VirtualOutputQueued {
         self.queues.heads(input).chain(multicasts).chain(sets)
     }
 
+    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
+        std::iter::once((0, u64::from(self.queues.held[input.index()])))
+    }
+}
+
+impl SharedState for VirtualOutputQueued {
     fn sharing(&self) -> Sharing {
         let by = |port| Some(ArbiterFacts { port, lane: CandidateLane::None, has_pointer: true });
         let (output, input) = (by(CandidatePort::Input), by(CandidatePort::Output));
@@ -218,10 +224,6 @@ impl Routers for VirtualOutputQueued {
 
     fn set_last_served(&mut self, arbiter: Arbiter, candidate: Option<usize>) {
         self.islip.set_last_served(arbiter, candidate.map(|candidate| candidate >> self.vc_shift));
-    }
-
-    fn held(&self, input: InputId) -> impl Iterator<Item = (u32, u64)> + '_ {
-        std::iter::once((0, u64::from(self.queues.held[input.index()])))
     }
 }
 
