@@ -21,6 +21,7 @@ from typing import Any
 
 import cutthrough as ct
 
+LINEAR = {"kind": "collective", "operation": "alltoall", "algorithm": "linear"}
 RING = {"kind": "collective", "operation": "allreduce", "algorithm": "ring"}
 GROUPS = {"kind": "collective", "operation": "alltoall", "size": "64 KiB", "group_size": 64, "group_stride": 16}
 
@@ -98,6 +99,8 @@ CASES: dict[str, dict[str, Any]] = {
     "ring, 256 nodes, 256 MiB": on_tree(16, {**RING, "size": "256 MiB"}),
     "16 groups, pairwise": on_tree(32, {**GROUPS, "algorithm": "pairwise"}),
     "16 groups, linear": on_tree(32, {**GROUPS, "algorithm": "linear"}),
+    "incast, 64 nodes, 64 MiB": on_tree(8, {"kind": "incast", "message_size": "64 MiB"}),
+    "linear, 64 nodes, 4 MiB": on_tree(8, {**LINEAR, "size": "4 MiB"}),
     "halo, 256 nodes": on_tree(16, {"kind": "halo-2d", "message_size": "64 KiB", "iterations": 10}),
     "step, 128 GPUs, 4 layers": on_rails(16, {**STEP, "layers": 4, "micro_batches": 1}),
     "step, 128 GPUs, 4 layers, parts": on_rails(16, {**STEP, "layers": 4, "micro_batches": 1}, PARTS),

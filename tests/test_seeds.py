@@ -229,7 +229,13 @@ def test_wrong_seeds_are_one_clear_error(small: Path, cutthrough: Callable[..., 
 
 def test_a_seed_without_reuse_is_counted() -> None:
     """Catches a mean that hides that some of its runs were repeated without reuse, and one that hides the others."""
-    counts = {"messages": 10, "replayed_messages": 4, "records": 2, "simulated_packet_hops": 30}
+    counts = {
+        "messages": 10,
+        "replayed_messages": 4,
+        "records": 2,
+        "simulated_packet_hops": 30,
+        "skipped_packet_hops": 10,
+    }
     runs = [
         {"packet_hops": 100, "reuse": {**counts, "gave_up": reason}} for reason in (None, "the record is full", None)
     ]
@@ -237,7 +243,7 @@ def test_a_seed_without_reuse_is_counted() -> None:
     assert (mean["reuse"]["seeds_gave_up"], mean["reuse"]["gave_up"]) == (1, "the record is full")
     said = checks.notes_of([mean])
     assert said == [
-        "reuse replayed 4 of 10 messages from 2 records, and simulated 30 packet-hops for 100",
+        "reuse replayed 4 of 10 messages from 2 records, and simulated 30 packet-hops and skipped 10 for 100",
         "1 of 3 runs was repeated without reuse: the record is full",
     ]
 

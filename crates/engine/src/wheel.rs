@@ -43,7 +43,7 @@ pub struct Instant<const KINDS: usize> {
 
 impl<const KINDS: usize> Default for Instant<KINDS> {
     fn default() -> Self {
-        Self { now: 0, kinds: std::array::from_fn(|_| Vec::new()) }
+        Self { now: 0, kinds: [const { Vec::new() }; KINDS] }
     }
 }
 

@@ -322,10 +322,10 @@ pub struct SimulationSpec {
     /// Network model. Default: `"delay"` for `topology.kind = "flat"`, otherwise `"packet"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// Whether a group of messages is simulated once, and its outcome replayed when an equal group recurs. Results do
-    /// not change. Pays off if messages repeat, as in collective operations and training steps. Requires the packet
-    /// model, a workload that finishes, a routing with one path between two nodes, and routers without random
-    /// arbitration.
+    /// Whether equal groups of messages are simulated once, with replay of the outcome, and periods of long messages are
+    /// skipped. Results do not change. Pays off for long messages, and for messages that repeat, as in collective
+    /// operations and training steps. Requires the packet model, a workload that finishes, a routing with one path
+    /// between two nodes, and routers without random arbitration.
     #[schemars(extend("x-rules" = ["excludes measure.series: it needs every packet", "excludes measure.timeline: it needs every packet", "excludes nic.message_order", "excludes node.receive_buffer"]))]
     #[serde(skip_serializing_if = "is_false")]
     pub reuse: bool,

@@ -10,6 +10,7 @@ use units::{NodeId, State};
 
 use crate::channel_use::ChannelUse;
 use crate::context::{Mail, WorkerContext};
+use crate::event_log::LoggedEvent;
 use crate::fabric::{Arrival, Fabric, Outgoing, Reports, event_kind, notify};
 use crate::index::PacketSlot;
 use crate::notices::Notices;
@@ -123,12 +124,22 @@ impl<R: Routers, T: Traffic> Partition<R, T> {
 
     /// Handles instants before tick `until`. It stops after the first one at or after tick `from`, or after the one in
     /// which the packet of number `delivered` leaves its last router. Returns the time of the last one. `None`: there is
-    /// none before `until`, and the clock is at `until`. Unlike `run_until` it counts no batches.
-    pub fn step(&mut self, (from, until): (u64, u64), delivered: u64, context: &mut WorkerContext) -> Option<u64> {
+    /// none before `until`, and the clock is at `until`. Unlike `run_until` it counts no batches. Events are appended to
+    /// `log`.
+    pub fn step(
+        &mut self,
+        (from, until): (u64, u64),
+        delivered: u64,
+        context: &mut WorkerContext,
+        mut log: Option<&mut Vec<LoggedEvent>>,
+    ) -> Option<u64> {
         std::mem::swap(&mut self.fabric.context, context);
         let mut instant = std::mem::take(&mut self.instant);
         let mut last = None;
         while self.fabric.wheel.next(until, &mut instant) {
+            if let Some(log) = log.as_deref_mut() {
+                self.fabric.log_events(&instant, log);
+            }
             self.handle::<General>(&instant);
             last = Some(instant.now);
             if instant.now >= from || self.fabric.context.counters.total_delivered >= delivered {

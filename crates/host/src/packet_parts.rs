@@ -117,6 +117,18 @@ impl PacketParts {
         Some(LeavingPacket { message: message.flow_id, bytes, generated_at })
     }
 
+    /// Returns the tick at which the next packet of a source may be generated.
+    pub fn generated_at(&self, source: usize) -> u64 {
+        self.queues.generated_at(source)
+    }
+
+    /// Leaves out packets of a source whose interface has no parts: removes `bytes` bytes of each of its messages, by its
+    /// number, and moves the hand-over of the messages and the generation of the next packet to earlier ticks. No
+    /// message may end by it.
+    pub fn leave_out(&mut self, source: usize, bytes: impl Fn(u32) -> u64, earlier: (u64, u64)) {
+        self.queues.leave_out(source, bytes, earlier);
+    }
+
     /// Passes a packet of `bytes` bytes, whose tail arrives by the link of a source at tick `tick`, through the
     /// receiving parts. `ends` tells whether it is the first and the last packet of its message. Returns the time at
     /// which it has passed, in picoseconds.

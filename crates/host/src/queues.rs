@@ -236,6 +236,27 @@ impl Queues {
         Some(Taken { message, bytes, generated_at, stream, before: sent, is_first, is_last, room: piece.room })
     }
 
+    /// Returns the time at which the next packet of a node may be generated, in ticks.
+    pub fn generated_at(&self, node: usize) -> u64 {
+        self.rings[node].generated_at
+    }
+
+    /// Leaves out packets: removes `bytes` bytes of each message of a node, by its identifier, and moves the hand-over of
+    /// the messages and the generation of the next packet to earlier ticks. No message ends by it.
+    pub fn leave_out(&mut self, node: usize, bytes: impl Fn(u32) -> u64, (handed, generated): (u64, u64)) {
+        let mut place = self.rings[node].head;
+        while place != NONE {
+            let own = &mut self.entries[place];
+            let bytes = bytes(own.message.flow_id);
+            debug_assert!(bytes == 0 || bytes < own.left, "a message ends");
+            (own.left, own.sent) = (own.left - bytes, own.sent + bytes);
+            own.since = own.since.saturating_sub(handed);
+            place = own.behind;
+        }
+        let ring = &mut self.rings[node];
+        ring.generated_at = ring.generated_at.saturating_sub(generated);
+    }
+
     /// Delays the generation of the next packet of a node, and of those behind it.
     pub fn delay(&mut self, node: usize, by: u64) {
         self.rings[node].generated_at += by;

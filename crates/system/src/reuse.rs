@@ -197,6 +197,7 @@ pub(crate) fn result(counts: &ReuseCounts, gave_up: Option<String>) -> ReuseResu
         paused,
         moved_pointers,
         simulated_packet_hops: counts.simulated_hops,
+        skipped_packet_hops: counts.skipped_hops,
         gave_up,
     }
 }

@@ -366,6 +366,8 @@ class ReuseResult(dict[str, Any]):
     moved_pointers = required(int)("Records looked up for an episode that began with a moved round-robin pointer.")
     simulated_packet_hops = required(int)("""Packet-hops that were simulated, of the `packet_hops` of the point. Those
         that are simulated again, because a message has joined an episode, count again.""")
+    skipped_packet_hops = required(int)("""Packet-hops in skipped periods of simulated episodes. Not included in
+        `simulated_packet_hops`.""")
     gave_up = optional(str)("Reason why the run was repeated without reuse. Null if it was not.")
 
 

@@ -130,14 +130,15 @@ def _saved_by_reuse(points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     given_up = {id(point): reuse.get("seeds_gave_up", 1) for point, reuse in with_reuse if reuse["gave_up"]}
     kept = [(point, own) for point, own in with_reuse if given_up.get(id(point), 0) < point.get("seeds", 1)]
     if kept:
-        messages, replayed, records, simulated = (
+        messages, replayed, records, simulated, skipped = (
             sum(reuse[key] for _, reuse in kept)
-            for key in ("messages", "replayed_messages", "records", "simulated_packet_hops")
+            for key in ("messages", "replayed_messages", "records", "simulated_packet_hops", "skipped_packet_hops")
         )
         hops = sum(point["packet_hops"] for point, _ in kept)
         yield (
             f"reuse replayed {_count(replayed)} of {_count(messages)} messages from {_count(records)} records, and "
-            f"simulated {_count(simulated)} packet-hops for {_count(hops)}"
+            f"simulated {_count(simulated)} packet-hops{f' and skipped {_count(skipped)}' if skipped else ''} for "
+            f"{_count(hops)}"
         )
     for reason in dict.fromkeys(reuse["gave_up"] for _, reuse in with_reuse if reuse["gave_up"]):
         own = [point for point, reuse in with_reuse if reuse["gave_up"] == reason]

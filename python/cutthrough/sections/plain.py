@@ -505,11 +505,12 @@ class Simulation(Section):
 
     model: Literal["packet", "delay", "flow"] | None = key("""Network model. Default: `"delay"` for `topology.kind =
         "flat"`, otherwise `"packet"`.""")
-    reuse: bool | None = key("""Whether a group of messages is simulated once, and its outcome replayed when an equal
-        group recurs. Results do not change. Pays off if messages repeat, as in collective operations and training
-        steps. Requires the packet model, a workload that finishes, a routing with one path between two nodes, and
-        routers without random arbitration. Excludes `measure.series`: it needs every packet. Excludes
-        `measure.timeline`: it needs every packet. Excludes `nic.message_order`. Excludes `node.receive_buffer`.""")
+    reuse: bool | None = key("""Whether equal groups of messages are simulated once, with replay of the outcome, and
+        periods of long messages are skipped. Results do not change. Pays off for long messages, and for messages that
+        repeat, as in collective operations and training steps. Requires the packet model, a workload that finishes, a
+        routing with one path between two nodes, and routers without random arbitration. Excludes `measure.series`: it
+        needs every packet. Excludes `measure.timeline`: it needs every packet. Excludes `nic.message_order`. Excludes
+        `node.receive_buffer`.""")
     validate: float | None = key("""Share of the packets that are also simulated one by one, to measure the error of the
         flow model. The sample is a stretch of time from the start of the run, or phases of volumes. Requires the flow
         model. Default: no validation (greater than 0 and at most 1).""")

@@ -47,6 +47,11 @@ impl Fabric {
         })
     }
 
+    /// Returns whether a channel is one of a router.
+    pub fn is_of_router(&self, output: usize) -> bool {
+        output < self.ports()
+    }
+
     /// Returns the number of the first injection channel. The channels of sources follow in their order.
     pub fn first_injection(&self) -> usize {
         self.ports()
@@ -55,6 +60,14 @@ impl Fabric {
     /// Returns the bytes that an output has sent since its counts were last cleared.
     pub fn sent(&self, output: usize) -> u64 {
         self.outputs[output].sent
+    }
+
+    /// Appends how full the buffers around an output's channel are: the packets that wait for it, and its credits.
+    pub fn append_backlog(&self, output: usize, to: &mut Vec<i64>) {
+        to.push(self.outputs[output].queued.cast_signed());
+        if self.has_credits(output) {
+            to.extend(self.counters_of(output).map(|(_, credit)| i64::from(credit)));
+        }
     }
 
     /// Returns the time from which an output's channel is idle if no more packets request it, in ticks: it is free then,

@@ -49,7 +49,7 @@ impl Fabric {
     }
 
     /// Returns the mark that the traffic has given a packet. 0 if it has given none.
-    pub(super) fn mark_of(&self, packet: PacketSlot) -> u32 {
+    pub(crate) fn mark_of(&self, packet: PacketSlot) -> u32 {
         self.reports.as_ref().map_or(0, |reports| reports.mark_of(packet))
     }
 

@@ -463,6 +463,11 @@ impl SharedState for SharedBuffer {
         let router = self.router_of[port] as usize;
         self.memories[router].free == u64::from(fabric.plan.router(fabric.routers[router].id).inner_depth)
     }
+
+    fn append_backlog(&self, _fabric: &Fabric, output: usize, to: &mut Vec<i64>) {
+        let queues = output << self.class_shift..(output + 1) << self.class_shift;
+        to.extend(self.queues[queues].iter().map(|queue| queue.shared.cast_signed()));
+    }
 }
 
 impl SharedBuffer {

@@ -19,6 +19,8 @@ pub trait SharedState {
     fn is_empty(&self, _fabric: &Fabric, _port: usize) -> bool {
         true
     }
+    /// Appends how full the queues of an output are that no credit tells of, if a router moves packets between queues.
+    fn append_backlog(&self, _fabric: &Fabric, _output: usize, _to: &mut Vec<i64>) {}
 }
 
 /// What messages share in the routers of an architecture.

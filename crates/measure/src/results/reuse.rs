@@ -27,6 +27,8 @@ pub struct ReuseResult {
     /// Packet-hops that were simulated, of the `packet_hops` of the point. Those that are simulated again, because a
     /// message has joined an episode, count again.
     pub simulated_packet_hops: u64,
+    /// Packet-hops in skipped periods of simulated episodes. Not included in `simulated_packet_hops`.
+    pub skipped_packet_hops: u64,
     /// Reason why the run was repeated without reuse. Null if it was not.
     pub gave_up: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! Workbench: the packet engine, on which one episode at a time is simulated in a network that is idle at its begin. A
 //! paused simulation stays in the partition.
 
+mod periods;
 mod saved;
 mod traffic;
 
@@ -17,6 +18,7 @@ use topology::ChannelSource;
 use units::NodeId;
 
 use super::records::MemberOutcome;
+use periods::{Period, PeriodLog};
 pub(super) use saved::SavedPlace;
 pub use saved::StateRules;
 use saved::{Saved, SavedStates, Simulation};
@@ -24,6 +26,9 @@ use traffic::BenchTraffic;
 
 /// Time at which a workbench ends, in ticks: never.
 const NEVER: u64 = u64::MAX / 2;
+
+/// First tick of a workbench. The begin of an episode moves back by skipped periods, at most to tick 0.
+const START: u64 = 1 << 42;
 
 /// Number of times within an episode of several messages at which its channels are inspected.
 const INSPECTIONS: u64 = 128;
@@ -76,6 +81,8 @@ pub(super) struct Outcome {
     pub channels: Vec<(u64, [u16; 2])>,
     /// Packet-hops that were simulated. Those before a saved state do not count again.
     pub hops: u64,
+    /// Packet-hops of periods that were skipped. Those before a saved state do not count again.
+    pub skipped_hops: u64,
     /// Time in which its state was copied, in packet-hops. 0: it was not.
     pub copying: u64,
 }
@@ -92,6 +99,24 @@ pub(super) struct Stretch {
     pub after: u64,
 }
 
+/// Limits of a simulation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Part after which the simulation may be paused. `None`: it is not paused.
+    pub stretch: Option<Stretch>,
+    /// Largest number of packet-hops of one call.
+    pub most: u64,
+}
+
+/// Reason why a simulation has no outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unfinished {
+    /// Packets wait for one another for ever.
+    Deadlock,
+    /// The simulation exceeds `Limits::most`.
+    TooLong,
+}
+
 /// Packet engine over a whole network.
 pub(super) trait Workbench: Send {
     /// Returns the facts of all channels, by the numbers of their outputs, and what messages share in routers.
@@ -101,14 +126,15 @@ pub(super) trait Workbench: Send {
     /// Returns the saved state from which the simulation of messages may continue. `None`: there is none.
     fn saved(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<SavedPlace>;
     /// Simulates messages, in ascending order of times, and the channels that they cross, from the beginning or from a
-    /// saved state. The simulation may be paused after a stretch. `None`: packets wait for one another for ever. The
-    /// workbench is then of no more use.
+    /// saved state. The simulation may be paused. If it is not finished, the workbench is of no more use.
     fn simulate(
         &mut self,
         messages: &[BenchMessage],
         channels: &[BenchChannel],
-        from: (Option<SavedPlace>, Option<Stretch>),
-    ) -> Option<Outcome>;
+        from: (Option<SavedPlace>, Limits),
+    ) -> Result<Outcome, Unfinished>;
+    /// Returns whether the simulation of messages may skip periods.
+    fn skips(&self, messages: &[BenchMessage]) -> bool;
     /// Returns the time in which a state without packets is copied, in packet-hops.
     fn copying(&self) -> u64;
 }
@@ -145,6 +171,8 @@ impl WithRouters for Building<'_> {
         let facts: Vec<ChannelFacts> = partition.fabric().channel_facts().collect();
         // Without a buffer between crossbar and link, the crossbar is busy as long as the link: space may be free before.
         let sharing = partition.routers().sharing();
+        let longest = facts.iter().map(|own| own.delay_with_router + own.delay + 2 * own.full).max().unwrap_or(0);
+        let arbiters = [sharing.output, sharing.input, sharing.router];
         let routers = if sharing.router.is_some() { plan.topology().routers() } else { 0 };
         let side = facts.iter().map(|own| own.full).max().unwrap_or(0);
         let first_source = partition.fabric().first_injection() as u32;
@@ -155,12 +183,29 @@ impl WithRouters for Building<'_> {
             facts,
             side: if sharing.has_sides { side } else { 0 },
             context: WorkerContext::new(counters, map.parts()),
-            now: 0,
+            now: START,
+            longest,
+            log: arbiters.iter().flatten().all(|own| own.has_pointer).then(PeriodLog::default),
             saved: SavedStates::new(NetworkSize::of_plan(plan).state_bytes(self.router), self.rules),
             paused: None,
             idle: None,
         })
     }
+}
+
+/// Counts and compared state of a simulation at one time.
+struct Snapshot {
+    /// Packet-hops, and packets whose heads have left their last routers.
+    hops: u64,
+    left: u64,
+    /// By channel, the bytes that it has sent. 0 for routers and buses.
+    sent: Vec<u64>,
+    /// Phase of the traffic.
+    phase: u64,
+    /// By message, the tick at which the next packet of its source may be generated.
+    generated_at: Vec<u64>,
+    /// How full buffers and queues are, and the candidates that arbiters have served last.
+    state: Vec<i64>,
 }
 
 /// Partition that is the whole network.
@@ -175,6 +220,10 @@ struct Bench<R> {
     /// Present time of the simulation, or the time after which nothing is left of it.
     now: u64,
     saved: SavedStates<R>,
+    /// Longest time from a decision to the last event that it causes, in ticks.
+    longest: u64,
+    /// Events by which periods are found. `None`: none are skipped.
+    log: Option<PeriodLog>,
     /// Simulation whose state is that of the partition. `None`: the partition is idle.
     paused: Option<Simulation>,
     /// Idle network, and the time after which nothing is left in it. `None`: no simulation has been paused.
@@ -201,25 +250,35 @@ impl<R: Routers> Workbench for Bench<R> {
         self.saved.copying()
     }
 
+    fn skips(&self, messages: &[BenchMessage]) -> bool {
+        self.log.as_ref().is_some_and(PeriodLog::may_log)
+            && messages.iter().any(|own| self.partition.traffic().may_repeat(own.bytes.into()))
+    }
+
     fn simulate(
         &mut self,
         messages: &[BenchMessage],
         channels: &[BenchChannel],
-        (from, stretch): (Option<SavedPlace>, Option<Stretch>),
-    ) -> Option<Outcome> {
-        let stretch = stretch.filter(|_| self.saved.fits());
+        (from, limits): (Option<SavedPlace>, Limits),
+    ) -> Result<Outcome, Unfinished> {
+        let stretch = limits.stretch.filter(|_| self.saved.fits());
         if stretch.is_some() && self.paused.is_none() && self.idle.is_none() {
             self.idle = Some((self.partition.clone(), self.now));
         }
+        // The log is right for the paused simulation only.
+        if from.is_none_or(|own| own.place.is_some()) {
+            self.log.iter_mut().for_each(PeriodLog::reset);
+        }
         let mut run = match from {
-            Some(from) => self.go_on(from, messages, channels)?,
+            Some(from) => self.go_on(from, messages, channels).ok_or(Unfinished::Deadlock)?,
             None => self.begin(messages, channels),
         };
-        let before = run.hops;
+        let before = (run.hops, run.skipped_hops);
+        let most = run.hops.saturating_add(limits.most);
         let last = messages.last().map_or(0, |message| message.at);
         run.outcome.copying = 0;
         if last > 0 && last >= run.before {
-            while self.step(run.begin + last, &mut run).is_some() {}
+            while self.step(run.begin + last, most, &mut run)? {}
             (run.before, run.released_hops) = (last, run.hops);
             run.outcome.copying = self.saved.save(&self.partition, &run);
         }
@@ -231,18 +290,21 @@ impl<R: Routers> Workbench for Bench<R> {
             }
             if pauses_at.is_some_and(|hops| run.hops >= hops) && run.outcome.counted == 0 {
                 run.before = run.now + 1;
-                while self.step(run.begin + run.before, &mut run).is_some() {}
-                return Some(self.pause(run, messages, before));
+                while self.step(run.begin + run.before, most, &mut run)? {}
+                return Ok(self.pause(run, messages, before));
             }
-            self.step(NEVER, &mut run)?;
+            if !self.step(NEVER, most, &mut run)? {
+                return Err(Unfinished::Deadlock);
+            }
         }
         let (begin, mut outcome) = (run.begin, std::mem::take(&mut run.outcome));
-        (outcome.until, outcome.hops) = (None, run.hops - before);
+        (outcome.until, outcome.hops, outcome.skipped_hops) = (None, run.hops - before.0, run.skipped_hops - before.1);
         let members = &mut outcome.members;
         self.partition.visit_traffic(|traffic, _| *members = std::mem::take(&mut traffic.members));
         self.hold(messages, channels, (&run, &mut outcome));
-        self.now = outcome.channels.iter().map(|own| begin + own.0).max().unwrap_or(0).max(self.now);
-        Some(outcome)
+        let over = outcome.channels.iter().map(|own| begin + own.0).max().unwrap_or(0);
+        self.now = over.max(self.now).max(run.last_alarm);
+        Ok(outcome)
     }
 }
 
@@ -254,6 +316,8 @@ impl<R: Routers> Bench<R> {
             // What was paused may have begun long before.
             self.now = self.now.max(*over);
         }
+        // Discard alarms that were set before periods were skipped.
+        while self.partition.step((0, self.now + 1), u64::MAX, &mut self.context, None).is_some() {}
         let mut run = Simulation { begin: self.now + 1, ..Simulation::default() };
         self.partition.visit_traffic(|traffic, _| traffic.clear(run.begin));
         self.add(&mut run, messages, channels);
@@ -281,17 +345,18 @@ impl<R: Routers> Bench<R> {
     }
 
     /// Pauses a simulation, and returns its outcome so far.
-    fn pause(&mut self, run: Simulation, messages: &[BenchMessage], before: u64) -> Outcome {
+    fn pause(&mut self, run: Simulation, messages: &[BenchMessage], before: (u64, u64)) -> Outcome {
         let traffic = self.partition.traffic();
         let mut outcome = Outcome { members: traffic.members.clone(), ..run.outcome.clone() };
-        for ((_, own), &missing) in outcome.members.iter_mut().zip(&traffic.missing) {
-            own.last = if missing > 0 { UNKNOWN } else { own.last };
+        for ((_, own), progress) in outcome.members.iter_mut().zip(&traffic.progress) {
+            own.last = if progress.missing > 0 { UNKNOWN } else { own.last };
         }
         for &place in &run.open {
             outcome.channels[place].0 = UNKNOWN;
         }
         self.hold(messages, &run.channels, (&run, &mut outcome));
-        (outcome.until, outcome.hops) = (Some(run.now), run.hops - before);
+        (outcome.until, outcome.hops) = (Some(run.now), run.hops - before.0);
+        outcome.skipped_hops = run.skipped_hops - before.1;
         self.paused = Some(run);
         outcome
     }
@@ -318,17 +383,23 @@ impl<R: Routers> Bench<R> {
 
     /// Handles instants before tick `until`, up to the next inspection, and notes what has become idle. Returns `None` if
     /// nothing happens.
-    fn step(&mut self, until: u64, run: &mut Simulation) -> Option<()> {
+    fn advance(&mut self, until: u64, run: &mut Simulation) -> Option<()> {
         let counts = |context: &WorkerContext| [context.counters.transmissions(), context.counters.total_delivered];
         let before = counts(&self.context);
         let is_alone = self.partition.traffic().messages.len() == 1;
         let is_counted = run.outcome.counted > 0;
-        let from = if is_alone || is_counted { 0 } else { run.inspected };
+        let is_logged = self.log.as_ref().is_some_and(|log| log.is_on);
+        let from = if is_alone || is_counted || is_logged { 0 } else { run.inspected };
         let delivered = if is_counted { u64::MAX } else { before[1] + run.packets - run.left };
-        let now = self.partition.step((from, until), delivered, &mut self.context)?;
+        let logged = self.log.as_mut().filter(|_| is_logged).map(|log| &mut log.logged);
+        let now = self.partition.step((from, until), delivered, &mut self.context, logged)?;
         (self.now, run.now) = (now, now - run.begin);
         let after = counts(&self.context);
         run.hops += after[0] - before[0];
+        self.log.iter_mut().for_each(|log| {
+            log.count(after[0] - before[0]);
+            log.take_in(self.partition.traffic(), now);
+        });
         run.left += after[1] - before[1];
         if !is_counted && run.left == run.packets {
             run.outcome.counted = run.now;
@@ -338,6 +409,73 @@ impl<R: Routers> Bench<R> {
             self.note_idle(run);
         }
         Some(())
+    }
+
+    /// Handles instants as `advance` does, and then skips periods if a steady state is found. `most`: packet-hops after
+    /// which the simulation takes too long. Returns whether something has happened.
+    fn step(&mut self, until: u64, most: u64, run: &mut Simulation) -> Result<bool, Unfinished> {
+        let is_over = self.advance(until, run).is_none();
+        let log = self.log.as_mut().filter(|_| !is_over);
+        if let Some(period) = log.and_then(|log| log.find(self.partition.traffic(), self.longest)) {
+            self.skip(&period, until, run);
+        }
+        if run.hops <= most { Ok(!is_over) } else { Err(Unfinished::TooLong) }
+    }
+
+    /// Simulates one more period. If the state recurs, skips the further periods that end before tick `until` and before
+    /// the next release. The clock does not change: the begin of the episode moves back.
+    fn skip(&mut self, period: &Period, until: u64, run: &mut Simulation) {
+        let end = self.now + period.ticks;
+        let until = self.partition.traffic().next_release().map_or(until, |next| next.min(until));
+        if end >= until {
+            return;
+        }
+        // Each skipped period adds the counts of one more simulated period.
+        let before = self.snapshot(run);
+        self.partition.visit_traffic(|traffic, _| traffic.note_arrivals());
+        while self.advance(end + 1, run).is_some() {}
+        self.now = end;
+        let after = self.snapshot(run);
+        let traffic = self.partition.traffic();
+        let recurs = after.phase == before.phase && after.state == before.state;
+        let goes_on = recurs && self.log.as_ref().is_some_and(|log| log.goes_on(period));
+        let growths = traffic.growths(period, &before.generated_at).filter(|_| goes_on);
+        let most = traffic.most_periods(period).min((until - 1 - end) / period.ticks).min(run.begin / period.ticks);
+        let times = if growths.is_some() { most } else { 0 };
+        run.last_alarm = run.last_alarm.max(traffic.next_release().unwrap_or(0));
+        self.note_idle(run);
+        let growths = growths.unwrap_or_default();
+        self.partition.visit_traffic(|traffic, actions| traffic.skip((period, times), &growths, actions));
+        run.begin -= times * period.ticks;
+        run.now = self.now - run.begin;
+        run.inspected = self.now;
+        let hops = times * (after.hops - before.hops);
+        run.skipped_hops += hops;
+        self.log.iter_mut().for_each(|log| log.count(hops));
+        run.left += times * (after.left - before.left);
+        let sent = after.sent.iter().zip(&before.sent).map(|(after, before)| times * (after - before));
+        run.sent.iter_mut().zip(sent).for_each(|(target, skipped)| *target -= skipped);
+    }
+
+    /// Returns the counts of a simulation, and the part of its state that is compared.
+    fn snapshot(&self, run: &Simulation) -> Snapshot {
+        let (fabric, routers) = (self.partition.fabric(), self.partition.routers());
+        let (mut sent, mut state) = (Vec::new(), Vec::new());
+        for own in &run.channels {
+            let output = own.channel as usize;
+            let is_channel = output < self.facts.len();
+            sent.push(if is_channel { fabric.sent(output) } else { 0 });
+            if is_channel {
+                fabric.append_backlog(output, &mut state);
+            }
+            if is_channel && fabric.is_of_router(output) {
+                routers.append_backlog(fabric, output, &mut state);
+            }
+            state.extend(own.arbiters.iter().flatten().map(|own| i64::from(self.last_served(own.0))));
+        }
+        let traffic = self.partition.traffic();
+        let (phase, generated_at) = (traffic.phase, traffic.generated_at());
+        Snapshot { hops: run.hops, left: run.left, sent, phase, generated_at, state }
     }
 
     /// Notes which candidates were served last. Holds channels until the sides of crossbars behind them are free and

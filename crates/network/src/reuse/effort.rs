@@ -9,7 +9,7 @@ pub(super) const LEAST_TRIAL: u64 = 1 << 17;
 /// Largest part of the expected work that a run may waste.
 const TRIAL_PART: u64 = 25;
 
-/// Effort of two simulated packet-hops of an episode.
+/// Effort of two simulated packet-hops of an episode, without the search for periods.
 const TWO_SIMULATED: u64 = 3;
 
 /// Effort of a simulated episode besides its packet-hops: it begins, becomes idle, and leaves a record.
@@ -70,12 +70,22 @@ impl Effort {
     /// Returns whether to go on: the effort so far pays, is no more than a trial, or the rest takes less effort than the
     /// whole run without reuse.
     pub fn pays(&self) -> bool {
+        self.spent <= self.most()
+    }
+
+    /// Returns the packet-hops that may be simulated now so that it still pays.
+    pub fn allowance(&self) -> u64 {
+        self.most().saturating_sub(self.spent) / TWO_SIMULATED * 2
+    }
+
+    /// Returns the largest effort that pays.
+    fn most(&self) -> u64 {
         let left = self.expected.saturating_sub(self.released_packets);
         let left = (self.released_hops / self.released_packets.max(1)).saturating_mul(left);
         let all = self.released_hops.saturating_add(left);
-        let is_trial = self.spent <= self.released_hops.saturating_add(self.least_trial.max(all / TRIAL_PART));
-        let product = |one: u64, other: u64| u128::from(one) * u128::from(other);
-        is_trial || product(self.spent, left) <= product(self.released_hops, all)
+        let of_trial = self.released_hops.saturating_add(self.least_trial.max(all / TRIAL_PART));
+        let of_rest = (u128::from(self.released_hops) * u128::from(all)).checked_div(left.into());
+        of_rest.map_or(u64::MAX, |most| of_trial.max(u64::try_from(most).unwrap_or(u64::MAX)))
     }
 }
 

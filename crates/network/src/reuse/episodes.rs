@@ -24,6 +24,7 @@ use units::{NodeId, PlaneId};
 
 use super::bench::{NONE_SERVED, Workbench, workbench};
 use super::effort::Effort;
+use super::lookup::TOO_LITTLE;
 use super::naming::{Described, Naming};
 use super::paths::{InterfaceFacts, NONE, Paths};
 use super::records::{Moment, Records};
@@ -279,7 +280,7 @@ impl Episodes {
     /// Looks up all episodes that are not settled.
     pub fn settle(&mut self) {
         if !self.effort.pays() {
-            self.give_up("too little repeats".to_owned());
+            self.give_up(TOO_LITTLE.to_owned());
         }
         while let Some(episode) = self.unsettled.pop() {
             if self.gave_up.is_none() && self.episodes.items[episode as usize].is_unsettled {

@@ -74,13 +74,14 @@ impl units::Record for MemberOutcome {
     fn put(&self, to: &mut Vec<u8>) {
         // The weight belongs to the run.
         self.latencies.put(to);
+        self.repeated.put(to);
         (self.last, self.packets, self.passed).put(to);
     }
 
     fn take(from: &mut &[u8]) -> Option<Self> {
-        let latencies = Vec::take(from)?;
+        let (latencies, repeated) = (Vec::take(from)?, Vec::take(from)?);
         let (last, packets, passed) = <(u64, u64, [u64; 2])>::take(from)?;
-        Some(Self { latencies, last, packets, passed, weight: 0 })
+        Some(Self { latencies, repeated, last, packets, passed, weight: 0 })
     }
 }
 
@@ -110,7 +111,15 @@ fn is_sound(record: &Record, key: &[u64]) -> bool {
         && served.into_iter().all(has_step)
         && record.over <= LAST
         && record.members.iter().all(|own| own.last <= record.over && own.passed.iter().all(|&at| at <= LAST))
+        && record.members.iter().all(has_few_latencies)
         && record.spans.iter().all(|span| span.0 <= span.1 && span.1 <= record.over)
+}
+
+/// Returns whether a message has no more latencies than packets, and none of them is too large.
+fn has_few_latencies(own: &MemberOutcome) -> bool {
+    let largest = |&(first, step, times): &(u64, u64, u64)| step.checked_mul(times)?.checked_add(first);
+    let repeated: Option<u64> = own.repeated.iter().try_fold(0_u64, |sum, repeated| sum.checked_add(repeated.2));
+    repeated.is_some_and(|all| all <= own.packets) && own.repeated.iter().all(|repeated| largest(repeated).is_some())
 }
 
 /// Messages and channels of a key.

@@ -1,10 +1,13 @@
 //! Look-up of episodes by their keys, simulation of new ones, and the memory of records.
 
-use super::bench::{BenchChannel, BenchMessage, NONE_SERVED, Outcome, Stretch, UNKNOWN};
+use super::bench::{BenchChannel, BenchMessage, Limits, NONE_SERVED, Outcome, Stretch, UNKNOWN, Unfinished};
 use super::episodes::{Episode, Episodes, Member, Message};
 use super::naming::{Described, Named, Use};
 use super::paths::{NONE, Path};
 use super::records::{Moment, Record};
+
+/// Reason for giving up.
+pub(super) const TOO_LITTLE: &str = "too little repeats";
 
 /// Memory.
 impl Episodes {
@@ -204,17 +207,30 @@ impl Episodes {
         let stretch = (messages.len() > 1 && left > self.stretch).then_some(Stretch { hops: self.stretch, after });
         // From the beginning, all releases but the last are to be simulated before the stretch.
         let is_short = from.is_some() || messages.last().is_none_or(|last| last.at == 0);
-        let expected = stretch.filter(|_| is_short).map_or(left, |own| left.min(2 * own.hops));
+        // How much of a simulation is skipped is not known before it.
+        let (expected, most) = match self.bench.skips(&messages) {
+            true => (0, self.effort.allowance()),
+            false => (stretch.filter(|_| is_short).map_or(left, |own| left.min(2 * own.hops)), u64::MAX),
+        };
         self.effort.simulate(expected);
         if !self.effort.pays() {
-            self.give_up("too little repeats".to_owned());
+            self.give_up(TOO_LITTLE.to_owned());
             return None;
         }
-        let Some(outcome) = self.bench.simulate(&messages, &channels, (from, stretch)) else {
-            self.give_up("packets wait for one another for ever".to_owned());
-            return None;
+        let outcome = match self.bench.simulate(&messages, &channels, (from, Limits { stretch, most })) {
+            Ok(outcome) => outcome,
+            Err(Unfinished::Deadlock) => {
+                self.give_up("packets wait for one another for ever".to_owned());
+                return None;
+            }
+            Err(Unfinished::TooLong) => {
+                self.counts.simulated_hops += most;
+                self.give_up(TOO_LITTLE.to_owned());
+                return None;
+            }
         };
         self.counts.simulated_hops += outcome.hops;
+        self.counts.skipped_hops += outcome.skipped_hops;
         self.counts.paused += u64::from(outcome.until.is_some());
         self.effort.correct(expected, outcome.hops);
         self.effort.copy(outcome.copying);

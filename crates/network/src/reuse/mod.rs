@@ -2,7 +2,8 @@
 //!
 //! Nodes hand messages over whole. Messages that use a channel at the same time form an *episode* ([`episodes`]). An
 //! episode is simulated by the packet engine on an otherwise idle network ([`bench`]), and its record is kept under a
-//! key that holds everything that the outcome depends on ([`records`]). An episode with a known key is replayed.
+//! key that holds everything that the outcome depends on ([`records`]). An episode with a known key is replayed. In the
+//! simulation of long messages, periods of a steady state are skipped.
 //! Results are the bytes of the packet model.
 
 mod bench;
@@ -88,6 +89,8 @@ pub struct ReuseCounts {
     pub packet_hops: u64,
     /// Packet-hops simulated.
     pub simulated_hops: u64,
+    /// Packet-hops of periods that were skipped.
+    pub skipped_hops: u64,
 }
 
 impl ReuseCounts {
@@ -104,6 +107,7 @@ impl ReuseCounts {
         self.moved_pointers += other.moved_pointers;
         self.packet_hops += other.packet_hops;
         self.simulated_hops += other.simulated_hops;
+        self.skipped_hops += other.skipped_hops;
     }
 }
 

@@ -25,6 +25,9 @@ pub(super) enum Moment {
 pub(super) struct MemberOutcome {
     /// Latencies of its packets in parts of a tick, with their numbers.
     pub latencies: Vec<(u64, u64)>,
+    /// Latencies of packets of skipped periods in parts of a tick: the first one, by how much each further one is
+    /// larger, and their number.
+    pub repeated: Vec<(u64, u64, u64)>,
     /// Arrival of its last packet, in ticks from the begin of the episode.
     pub last: u64,
     /// Times at which its first and its last packet have passed the interface of their node, in picoseconds from the
@@ -34,6 +37,13 @@ pub(super) struct MemberOutcome {
     pub packets: u64,
     /// Number of messages that have had this outcome.
     pub weight: u64,
+}
+
+impl MemberOutcome {
+    /// Returns the bytes of memory that latencies take.
+    pub fn bytes_of_latencies(&self) -> usize {
+        size_of_val(&self.latencies[..]) + size_of_val(&self.repeated[..])
+    }
 }
 
 /// Outcome of an episode. Times are in ticks from the release of its first message. Channels are named in the order in
@@ -67,7 +77,7 @@ impl Record {
 
     /// Returns the bytes of memory that a record with a key takes, about.
     fn bytes(&self, key: &[u64]) -> usize {
-        let latencies: usize = self.members.iter().map(|own| own.latencies.len() * size_of::<(u64, u64)>()).sum();
+        let latencies: usize = self.members.iter().map(MemberOutcome::bytes_of_latencies).sum();
         size_of::<Self>()
             + size_of_val(key)
             + size_of_val(&*self.moments)
@@ -192,9 +202,12 @@ impl Records {
 
 /// Adds the latencies of the packets that a record stands for.
 fn count_latencies(record: &Record, to: &mut Histogram) {
-    for outcome in &record.members {
+    for outcome in record.members.iter().filter(|own| own.weight > 0) {
         for &(latency, packets) in &outcome.latencies {
             to.record_many(latency, packets * outcome.weight);
+        }
+        for &(first, step, times) in &outcome.repeated {
+            (0..times).for_each(|number| to.record_many(first + number * step, outcome.weight));
         }
     }
 }

@@ -227,6 +227,14 @@ impl SharedState for InputCrosspointQueued {
             _ => self.columns.set_last_served(arbiter, candidate),
         }
     }
+
+    fn append_backlog(&self, fabric: &Fabric, output: usize, to: &mut Vec<i64>) {
+        let router = &fabric.routers[fabric.inputs[output].router as usize];
+        let (base, first) = (router.base as usize, InputId::new(router.base as usize, 0, self.vc_shift));
+        let crosspoint = |candidate| &self.crosspoints[first.plus(candidate).index() * self.row + output - base];
+        let candidates = 0..usize::from(router.ports) << self.vc_shift;
+        to.extend(candidates.map(|candidate| i64::from(crosspoint(candidate).held)));
+    }
 }
 
 impl InputCrosspointQueued {

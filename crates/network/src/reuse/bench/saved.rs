@@ -44,6 +44,10 @@ pub(super) struct Simulation {
     /// Packet-hops so far, and those at the last release.
     pub hops: u64,
     pub released_hops: u64,
+    /// Time of the last alarm that was set before periods were skipped.
+    pub last_alarm: u64,
+    /// Packet-hops of skipped periods so far.
+    pub skipped_hops: u64,
     /// Time before which channels are not inspected.
     pub inspected: u64,
     pub outcome: Outcome,

@@ -1,17 +1,41 @@
 //! Traffic of a workbench: the messages of the episode under simulation, and what becomes of their packets.
 
+use std::collections::BTreeSet;
+
 use fabric::{Actions, Demand, Target, Traffic, TrafficEvent};
 use host::{LeavingPacket, PacketParts};
 
 use super::BenchMessage;
+use super::periods::Period;
 use crate::reuse::records::MemberOutcome;
+
+/// Number of unsent packets from which on a message is long. Only long messages are searched for periods.
+const LONG: u64 = 128;
 
 /// Packet on its way.
 #[derive(Clone, Copy, Debug)]
 struct BenchPacket {
     message: u32,
+    /// Number in its message, from 0.
+    number: u32,
     bytes: u32,
+    /// Generation time in ticks, plus `Progress::earlier` at that time.
     generated_at: u64,
+}
+
+/// Progress of a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    /// Bytes that have not arrived.
+    pub missing: u64,
+    /// Bytes that are not yet in packets.
+    unsent: u64,
+    /// Packets that were drawn, without skipped ones.
+    drawn: u32,
+    /// Lowest number of a packet that has not arrived. Skipped packets have no numbers.
+    arrived: u32,
+    /// Growth of latencies in all skipped periods, in ticks.
+    earlier: u64,
 }
 
 /// Traffic of the episode under simulation.
@@ -26,8 +50,21 @@ pub(super) struct BenchTraffic {
     pub messages: Vec<BenchMessage>,
     packets: Vec<BenchPacket>,
     pub members: Vec<(u64, MemberOutcome)>,
-    /// By message, the bytes that have not arrived.
-    pub missing: Vec<u64>,
+    /// By message.
+    pub progress: Vec<Progress>,
+    /// Messages and numbers of packets that have arrived before an earlier one of their message.
+    ahead: BTreeSet<(u32, u32)>,
+    /// Number of messages that are released.
+    released: usize,
+    /// Number of messages that are long.
+    long: usize,
+    /// Unsent bytes from which on a message is long.
+    least_long: u64,
+    /// Number of times that a message was released, that its last packet was sent or has arrived, and that periods were to
+    /// be skipped.
+    pub phase: u64,
+    /// Messages and latencies of arrived packets, while they are noted.
+    noted: Option<Vec<(u32, u64)>>,
     begin: u64,
     units: u64,
     pub delivered: usize,
@@ -37,14 +74,21 @@ impl BenchTraffic {
     /// Creates the traffic of no episode. `sources`: by number in the partition, the source. `units`: parts of a tick in
     /// which latencies are counted.
     pub fn new(parts: PacketParts, sources: Vec<u32>, units: u64) -> Self {
+        let has_parts = parts.are_sending() || parts.are_receiving();
         Self {
+            least_long: if has_parts { u64::MAX } else { LONG * u64::from(parts.packet()) },
             parts,
             sources,
             first_source: 0,
             messages: Vec::new(),
             packets: Vec::new(),
             members: Vec::new(),
-            missing: Vec::new(),
+            progress: Vec::new(),
+            ahead: BTreeSet::new(),
+            released: 0,
+            long: 0,
+            phase: 0,
+            noted: None,
             begin: 0,
             units,
             delivered: 0,
@@ -58,42 +102,114 @@ impl BenchTraffic {
         self.delivered = 0;
         self.members.clear();
         self.messages.clear();
-        self.missing.clear();
+        self.progress.clear();
+        self.ahead.clear();
+        (self.released, self.long) = (0, 0);
     }
 
     /// Adds messages to the episode.
     pub fn join(&mut self, messages: &[BenchMessage], actions: &mut Actions) {
-        let mut first = self.messages.len();
         self.messages.extend(messages);
         self.members.resize(self.messages.len(), (u64::MAX, MemberOutcome::default()));
-        self.missing.extend(messages.iter().map(|own| u64::from(own.bytes)));
-        for alike in messages.chunk_by(|one, next| one.at == next.at) {
-            actions.alarm(self.begin + alike[0].at, first as u32, alike.len() as u32);
-            first += alike.len();
+        self.progress.extend(messages.iter().map(|own| {
+            let bytes = own.bytes.into();
+            Progress { missing: bytes, unsent: bytes, drawn: 0, arrived: 0, earlier: 0 }
+        }));
+        if self.released + messages.len() == self.messages.len() {
+            self.set_alarm(actions);
         }
+    }
+
+    /// Sets an alarm at the next release.
+    fn set_alarm(&self, actions: &mut Actions) {
+        self.next_release().into_iter().for_each(|at| actions.alarm(at, 0, 0));
+    }
+
+    /// Releases the messages that are due. None is due at an alarm that was set before periods were skipped.
+    fn release(&mut self, now: u64, actions: &mut Actions) {
+        while let Some(own) = self.messages.get(self.released).filter(|own| self.begin + own.at == now) {
+            let &BenchMessage { source, ends, bytes, handed, .. } = own;
+            self.parts.push(ends[0] as usize, (self.released as u32, bytes), handed, now);
+            actions.wake(source - self.first_source);
+            self.long += usize::from(self.is_unsent_long(self.released));
+            self.released += 1;
+            self.phase += 1;
+            if self.messages.get(self.released).is_some_and(|next| self.begin + next.at > now) {
+                self.set_alarm(actions);
+            }
+        }
+    }
+
+    fn is_unsent_long(&self, message: usize) -> bool {
+        self.may_repeat(self.progress[message].unsent)
+    }
+
+    /// Returns whether a message with some bytes left may have a steady state.
+    pub fn may_repeat(&self, bytes: u64) -> bool {
+        bytes >= self.least_long
+    }
+
+    /// Counts bytes of a message that are sent.
+    fn send(&mut self, message: usize, bytes: u64) {
+        self.long -= usize::from(self.is_unsent_long(message));
+        self.progress[message].unsent -= bytes;
+        self.long += usize::from(self.is_unsent_long(message));
+    }
+
+    /// Returns whether some message has many packets to send, so that periods may be skipped.
+    pub fn is_long(&self) -> bool {
+        self.long > 0
+    }
+
+    /// Returns the message of a packet, and its lag: the number of packets that were drawn from this one on.
+    pub fn lag_of(&self, mark: u32) -> (u32, u32) {
+        let BenchPacket { message, number, .. } = self.packets[mark as usize];
+        (message, self.progress[message as usize].drawn - number)
+    }
+
+    /// Returns the lag of the oldest packet of a message under way. 0: no packet is under way.
+    pub fn longest_lag(&self, message: usize) -> u64 {
+        u64::from(self.progress[message].drawn - self.progress[message].arrived)
+    }
+
+    /// Returns the time of the first release that is still to come, in ticks.
+    pub fn next_release(&self) -> Option<u64> {
+        self.messages.get(self.released).map(|own| self.begin + own.at)
     }
 
     /// Returns the bytes of memory that the packets and messages of the episode take.
     pub fn bytes(&self) -> u64 {
-        let latencies: usize = self.members.iter().map(|own| size_of_val(&own.1.latencies[..])).sum();
-        let all = [size_of_val(&self.packets[..]), size_of_val(&self.messages[..]), size_of_val(&self.members[..])];
-        (all.iter().sum::<usize>() + latencies) as u64
+        let latencies: usize = self.members.iter().map(|own| own.1.bytes_of_latencies()).sum();
+        let members = size_of_val(&self.members[..]) + size_of_val(&self.progress[..]);
+        (size_of_val(&self.packets[..]) + size_of_val(&self.messages[..]) + members + latencies) as u64
     }
 
     /// Handles a packet whose tail arrives at tick `now`.
     fn arrived(&mut self, packet: BenchPacket, now: u64) {
-        let BenchPacket { message, bytes, generated_at } = packet;
+        let BenchPacket { message, number, bytes, generated_at } = packet;
         let (first, own) = &mut self.members[message as usize];
         let is_first = *first == u64::MAX;
         (*first, own.last) = ((*first).min(now - self.begin), now - self.begin);
-        self.missing[message as usize] -= u64::from(bytes);
-        let latency = (now - generated_at) * self.units;
+        let progress = &mut self.progress[message as usize];
+        progress.missing -= u64::from(bytes);
+        let is_last = progress.missing == 0;
+        if number == progress.arrived {
+            progress.arrived += 1;
+            while !self.ahead.is_empty() && self.ahead.remove(&(message, progress.arrived)) {
+                progress.arrived += 1;
+            }
+        } else {
+            self.ahead.insert((message, number));
+        }
+        let latency = (now + progress.earlier - generated_at) * self.units;
+        self.phase += u64::from(is_last);
+        self.noted.iter_mut().for_each(|noted| noted.push((message, latency)));
         match own.latencies.last_mut() {
             Some(last) if last.0 == latency => last.1 += 1,
             _ => own.latencies.push((latency, 1)),
         }
         if self.parts.are_receiving() {
-            let (to, is_last) = (self.messages[message as usize].ends[1], self.missing[message as usize] == 0);
+            let to = self.messages[message as usize].ends[1];
             let passed = self.parts.receive(to as usize, bytes, (is_first, is_last), now);
             own.passed[1] = passed - self.begin * self.parts.tick();
             if is_first {
@@ -104,13 +220,83 @@ impl BenchTraffic {
     }
 }
 
+/// Skipping of periods.
+impl BenchTraffic {
+    /// Returns the tick at which the next packet of the source of each message may be generated.
+    pub fn generated_at(&self) -> Vec<u64> {
+        self.messages.iter().map(|own| self.parts.generated_at(own.ends[0] as usize)).collect()
+    }
+
+    /// Notes arrived packets from now on.
+    pub fn note_arrivals(&mut self) {
+        self.noted = Some(Vec::new());
+    }
+
+    /// Returns how many periods can be skipped so that each message still has an unsent byte, and all packets are whole.
+    pub fn most_periods(&self, period: &Period) -> u64 {
+        let packet = u64::from(self.parts.packet());
+        let periods = |(own, &packets): (&Progress, &u64)| (own.unsent.saturating_sub(1) / packet).checked_div(packets);
+        self.progress.iter().zip(&period.packets).filter_map(periods).min().unwrap_or(0)
+    }
+
+    /// Returns by how many ticks the latencies of each message grow in a period, which began with the generation times
+    /// `before`. Latencies grow if packets leave more slowly than they are generated. `None`: packets of a source leave
+    /// faster.
+    pub fn growths(&self, period: &Period, before: &[u64]) -> Option<Vec<u64>> {
+        let growth = |(now, before): (u64, &u64)| period.ticks.checked_sub(now - before);
+        self.generated_at().into_iter().zip(before).map(growth).collect()
+    }
+
+    /// Skips `times` repetitions of the last period, whose arrivals have been noted. `growths`: growth of latencies in a
+    /// period, by message, in ticks. The clock does not change: the begin of the episode moves back.
+    pub fn skip(&mut self, (period, times): (&Period, u64), growths: &[u64], actions: &mut Actions) {
+        let ticks = period.ticks * times;
+        let packet = u64::from(self.parts.packet());
+        let noted = self.noted.take().unwrap_or_default();
+        self.phase += 1;
+        if times == 0 {
+            return;
+        }
+        for (message, latency) in noted {
+            let (step, own) = (growths[message as usize] * self.units, &mut self.members[message as usize].1);
+            match step {
+                0 => own.latencies.push((latency, times)),
+                step => own.repeated.push((latency + step, step, times)),
+            }
+        }
+        self.progress.iter_mut().zip(growths).for_each(|(own, growth)| own.earlier += growth * times);
+        let mut sources: Vec<(u32, u64)> =
+            self.messages.iter().map(|own| own.ends[0]).zip(growths.iter().copied()).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        for (source, growth) in sources {
+            let bytes = |message: u32| period.packets[message as usize] * times * packet;
+            self.parts.leave_out(source as usize, bytes, (ticks, growth * times));
+        }
+        for (message, &packets) in period.packets.iter().enumerate().filter(|own| *own.1 > 0) {
+            let packets = packets * times;
+            self.send(message, packets * packet);
+            self.progress[message].missing -= packets * packet;
+            self.members[message].1.packets += packets;
+            self.delivered += packets as usize;
+        }
+        self.begin -= ticks;
+        self.set_alarm(actions);
+    }
+}
+
 impl Traffic for BenchTraffic {
     fn next(&mut self, node: usize, _now: u64, _actions: &mut Actions) -> Option<Demand> {
         let LeavingPacket { message, bytes, generated_at } = self.parts.next(self.sources[node] as usize)?;
         let BenchMessage { to, state, .. } = self.messages[message as usize];
         let mark = self.packets.len() as u32;
-        self.packets.push(BenchPacket { message, bytes, generated_at });
+        let own = &mut self.progress[message as usize];
+        let (number, later) = (own.drawn, generated_at + own.earlier);
+        own.drawn += 1;
+        self.packets.push(BenchPacket { message, number, bytes, generated_at: later });
         self.members[message as usize].1.packets += 1;
+        self.send(message as usize, bytes.into());
+        self.phase += u64::from(self.progress[message as usize].unsent == 0);
         let (to, release) = (Target::Node(to), generated_at);
         Some(Demand { generated_at, part: 0, release, to, bytes, state, flow_id: 0, mark })
     }
@@ -121,14 +307,7 @@ impl Traffic for BenchTraffic {
 
     fn on_event(&mut self, what: TrafficEvent, now: u64, actions: &mut Actions) {
         match what {
-            // The purpose is the number of messages that are released.
-            TrafficEvent::Alarm { target: first, purpose: count } => {
-                for number in first..first + count {
-                    let BenchMessage { source, ends, bytes, handed, .. } = self.messages[number as usize];
-                    self.parts.push(ends[0] as usize, (number, bytes), handed, now);
-                    actions.wake(source - self.first_source);
-                }
-            }
+            TrafficEvent::Alarm { .. } => self.release(now, actions),
             TrafficEvent::Delivered { mark, time, .. } => self.arrived(self.packets[mark as usize], time),
             TrafficEvent::Collected { .. } | TrafficEvent::Notice(_) => {}
         }
