@@ -9,6 +9,10 @@ pub(super) const LEAST_TRIAL: u64 = 1 << 17;
 /// Largest part of the expected work that a run may waste.
 const TRIAL_PART: u64 = 25;
 
+/// Largest effort besides a trial, over that of the whole run in the packet model. The rest of a run may seem small
+/// while much is still to be looked up: all of its messages may be released at once.
+const MOST_TIMES: u64 = 4;
+
 /// Effort of two simulated packet-hops of an episode, without the search for periods.
 const TWO_SIMULATED: u64 = 3;
 
@@ -85,7 +89,9 @@ impl Effort {
         let all = self.released_hops.saturating_add(left);
         let of_trial = self.released_hops.saturating_add(self.least_trial.max(all / TRIAL_PART));
         let of_rest = (u128::from(self.released_hops) * u128::from(all)).checked_div(left.into());
-        of_rest.map_or(u64::MAX, |most| of_trial.max(u64::try_from(most).unwrap_or(u64::MAX)))
+        let of_rest = of_rest.map_or(u64::MAX, |most| u64::try_from(most).unwrap_or(u64::MAX));
+        let at_most = all.saturating_mul(MOST_TIMES).saturating_add(self.least_trial);
+        of_trial.max(of_rest.min(at_most))
     }
 }
 
@@ -112,5 +118,8 @@ mod tests {
             spent: 8 * released,
         };
         assert!(!twice(100_000).pays() && twice(900_000).pays());
+        // All messages are released, and their episodes are looked up again and again.
+        let looked_up = |times: u64| Effort { spent: times * 4_000_000, ..twice(1_000_000) };
+        assert!(looked_up(3).pays() && !looked_up(5).pays());
     }
 }
