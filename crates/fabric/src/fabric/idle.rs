@@ -47,11 +47,6 @@ impl Fabric {
         })
     }
 
-    /// Returns whether a channel is one of a router.
-    pub fn is_of_router(&self, output: usize) -> bool {
-        output < self.ports()
-    }
-
     /// Returns the number of the first injection channel. The channels of sources follow in their order.
     pub fn first_injection(&self) -> usize {
         self.ports()

@@ -468,7 +468,7 @@ impl<R: Routers> Bench<R> {
             if is_channel {
                 fabric.append_backlog(output, &mut state);
             }
-            if is_channel && fabric.is_of_router(output) {
+            if output < fabric.first_injection() {
                 routers.append_backlog(fabric, output, &mut state);
             }
             state.extend(own.arbiters.iter().flatten().map(|own| i64::from(self.last_served(own.0))));

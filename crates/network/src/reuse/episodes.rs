@@ -282,9 +282,13 @@ impl Episodes {
         if !self.effort.pays() {
             self.give_up(TOO_LITTLE.to_owned());
         }
-        while let Some(episode) = self.unsettled.pop() {
-            if self.gave_up.is_none() && self.episodes.items[episode as usize].is_unsettled {
-                self.look_up(episode);
+        // Messages of an instant are all placed before merged episodes are looked up. Otherwise, each message that joins
+        // an episode would make a new simulation of it.
+        while !self.unsettled.is_empty() {
+            for episode in std::mem::take(&mut self.unsettled) {
+                if self.gave_up.is_none() && self.episodes.items[episode as usize].is_unsettled {
+                    self.look_up(episode);
+                }
             }
         }
     }
