@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 
 static struct {
     int fd;
+    pid_t process;          /* the one that records; a fork of it has a copy of the buffer */
     int is_on;              /* between MPI_Init and MPI_Finalize */
     int has_threads;        /* the program may call from several threads */
     int saw_threads;        /* it has */
@@ -236,6 +238,7 @@ static void begin_file(void)
         fprintf(stderr, "cutthrough record: %s cannot be written: %s\n", path, strerror(errno));
         return;
     }
+    state.process = getpid();
     state.has_threads = level == MPI_THREAD_MULTIPLE;
     main_thread = pthread_self();
     memcpy(buffer, "CTRANK\0\1", 8);
@@ -330,8 +333,22 @@ int MPI_Abort(MPI_Comm comm, int code)
     return PMPI_Abort(comm, code);
 }
 
-/* A process that ends without MPI_Finalize keeps what it has recorded. */
+/* A process that ends without MPI_Finalize keeps what it has recorded. Its forks have nothing to write. */
 __attribute__((destructor)) static void at_end(void)
 {
-    flush();
+    if (state.fd >= 0 && getpid() == state.process)
+        flush();
+}
+
+/* Destructors do not run in a process that ends by _exit. */
+void _exit(int status)
+{
+    at_end();
+    syscall(SYS_exit_group, status);
+    __builtin_unreachable();
+}
+
+void _Exit(int status)
+{
+    _exit(status);
 }
