@@ -72,6 +72,12 @@ def on_tree(k: int, program: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def with_parts(case: dict[str, Any]) -> dict[str, Any]:
+    """Returns a case whose interfaces have parts, except for the latency, which only rails have."""
+    parts = {key: value for key, value in PARTS.items() if key != "latency"}
+    return {**case, "nic": {**case["nic"], "kind": "loggp", **parts}}
+
+
 def on_rails(servers: int, program: dict[str, Any], parts: dict[str, Any] | None = None) -> dict[str, Any]:
     """Returns a program on servers of 8 GPUs, with NVLink in each server and a rail for each GPU."""
     leaf = min(servers, 32)
@@ -101,6 +107,8 @@ CASES: dict[str, dict[str, Any]] = {
     "16 groups, linear": on_tree(32, {**GROUPS, "algorithm": "linear"}),
     "incast, 64 nodes, 64 MiB": on_tree(8, {"kind": "incast", "message_size": "64 MiB"}),
     "linear, 64 nodes, 4 MiB": on_tree(8, {**LINEAR, "size": "4 MiB"}),
+    "incast, 64 nodes, 64 MiB, parts": with_parts(on_tree(8, {"kind": "incast", "message_size": "64 MiB"})),
+    "linear, 64 nodes, 4 MiB, parts": with_parts(on_tree(8, {**LINEAR, "size": "4 MiB"})),
     "halo, 256 nodes": on_tree(16, {"kind": "halo-2d", "message_size": "64 KiB", "iterations": 10}),
     "step, 128 GPUs, 4 layers": on_rails(16, {**STEP, "layers": 4, "micro_batches": 1}),
     "step, 128 GPUs, 4 layers, parts": on_rails(16, {**STEP, "layers": 4, "micro_batches": 1}, PARTS),

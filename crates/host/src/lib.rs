@@ -42,7 +42,7 @@ mod transit;
 mod unexpected;
 mod ways;
 
-pub use queues::time_of;
+pub use queues::{Earlier, time_of};
 
 pub use connections::{ConnectionCounts, ConnectionMode, ConnectionParams};
 pub use context::{

@@ -3,7 +3,7 @@
 
 use crate::context::MessageOrder;
 use crate::nic::{Fragment, Interfaces, Links, OtherWork, PartParams, PerByte, Stream};
-use crate::queues::{self, Queues};
+use crate::queues::{self, Earlier, Queues};
 
 /// Way in which the bytes of a message come to the interface that sends them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,9 +94,21 @@ impl PacketParts {
         self.parts.bus_free_at(bus).div_ceil(self.links.tick)
     }
 
-    /// Returns the time from which the parts that packets of a source pass, other than a shared bus, are free, in ticks.
-    pub fn free_at(&self, source: usize, arrives: bool) -> u64 {
-        self.parts.free_at(source, arrives).div_ceil(self.links.tick)
+    /// Returns the times from which the bus, unless it is shared, and the gap that packets of a source pass are free, in
+    /// picoseconds. `None`: packets pass no such part.
+    pub fn free_at(&self, source: usize, arrives: bool) -> [Option<u64>; 2] {
+        self.parts.free_at(source, arrives)
+    }
+
+    /// Moves these times by `by`.
+    pub fn shift(&mut self, source: usize, arrives: bool, by: [i64; 2]) {
+        self.parts.shift(source, arrives, by);
+    }
+
+    /// Returns the times for which the largest packet, if it is neither the first nor the last one of its message, occupies
+    /// these parts, in picoseconds.
+    pub fn services(&self, source: usize, arrives: bool) -> [u64; 2] {
+        self.parts.services(source, arrives, self.links.packet.into())
     }
 
     /// Queues a message of `bytes` bytes with the number `message` at a source, at tick `tick`.
@@ -122,11 +134,16 @@ impl PacketParts {
         self.queues.generated_at(source)
     }
 
-    /// Leaves out packets of a source whose interface has no parts: removes `bytes` bytes of each of its messages, by its
-    /// number, and moves the hand-over of the messages and the generation of the next packet to earlier ticks. No
-    /// message may end by it.
-    pub fn leave_out(&mut self, source: usize, bytes: impl Fn(u32) -> u64, earlier: (u64, u64)) {
-        self.queues.leave_out(source, bytes, earlier);
+    /// Returns the longest time in which the bytes of a packet of a source come to its interface, in picoseconds. 0: all
+    /// bytes of a message come at once, or have no parts to pass.
+    pub fn slowest_stream(&self, source: usize) -> u64 {
+        if self.parts.sending { self.queues.slowest_stream(source, self.links.packet.into()) } else { 0 }
+    }
+
+    /// Leaves out packets of a source: removes `bytes` bytes of each of its
+    /// messages, by its number. No message may end by it.
+    pub fn leave_out(&mut self, source: usize, bytes: impl Fn(u32) -> u64, earlier: Earlier) {
+        self.queues.leave_out(source, bytes, (earlier, self.links.tick));
     }
 
     /// Passes a packet of `bytes` bytes, whose tail arrives by the link of a source at tick `tick`, through the

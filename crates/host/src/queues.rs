@@ -82,6 +82,15 @@ impl Piece {
     pub const WHOLE: Self = Self { begins: true, ends: true, room: Room::None };
 }
 
+/// Times by which the events of a node happen earlier, in ticks, if packets are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    /// Hand-over of its messages.
+    pub handed: u64,
+    /// Generation of its next packet.
+    pub generated: u64,
+}
+
 /// Ring of a node.
 #[derive(Clone, Copy, Debug)]
 struct Ring {
@@ -241,20 +250,33 @@ impl Queues {
         self.rings[node].generated_at
     }
 
+    /// Returns the longest time in which `packet` bytes of a message of a node come to the interface, in picoseconds.
+    pub fn slowest_stream(&self, node: usize, packet: u64) -> u64 {
+        let (mut longest, mut place) = (0, self.rings[node].head);
+        while place != NONE {
+            let Entry { behind, stream, .. } = self.entries[place];
+            longest = longest.max(stream.per_byte.time(packet));
+            place = behind;
+        }
+        longest
+    }
+
     /// Leaves out packets: removes `bytes` bytes of each message of a node, by its identifier, and moves the hand-over of
-    /// the messages and the generation of the next packet to earlier ticks. No message ends by it.
-    pub fn leave_out(&mut self, node: usize, bytes: impl Fn(u32) -> u64, (handed, generated): (u64, u64)) {
+    /// the messages and the generation of the next packet to earlier times. No message ends by it. Ticks have `tick`
+    /// picoseconds.
+    pub fn leave_out(&mut self, node: usize, bytes: impl Fn(u32) -> u64, (earlier, tick): (Earlier, u64)) {
         let mut place = self.rings[node].head;
         while place != NONE {
             let own = &mut self.entries[place];
             let bytes = bytes(own.message.flow_id);
             debug_assert!(bytes == 0 || bytes < own.left, "a message ends");
             (own.left, own.sent) = (own.left - bytes, own.sent + bytes);
-            own.since = own.since.saturating_sub(handed);
+            own.since = own.since.saturating_sub(earlier.handed);
+            own.stream.from = own.stream.from.saturating_sub(earlier.handed * tick);
             place = own.behind;
         }
         let ring = &mut self.rings[node];
-        ring.generated_at = ring.generated_at.saturating_sub(generated);
+        ring.generated_at = ring.generated_at.saturating_sub(earlier.generated);
     }
 
     /// Delays the generation of the next packet of a node, and of those behind it.

@@ -45,6 +45,11 @@ impl Bus {
     pub fn free_at(&self, server: usize) -> u64 {
         self.0[server].free_at()
     }
+
+    /// Moves this time by `by`.
+    pub fn shift(&mut self, server: usize, by: i64) {
+        self.0[server].shift(by);
+    }
 }
 
 #[cfg(test)]

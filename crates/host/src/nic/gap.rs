@@ -43,6 +43,11 @@ impl Gap {
     pub fn free_at(&self) -> u64 {
         self.0.free_at()
     }
+
+    /// Moves this time by `by`.
+    pub fn shift(&mut self, by: i64) {
+        self.0.shift(by);
+    }
 }
 
 #[cfg(test)]

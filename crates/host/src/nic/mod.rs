@@ -268,16 +268,28 @@ impl Interfaces {
         self.all[bus as usize / 2].bus.free_at(bus as usize % 2)
     }
 
-    /// Returns the time from which the parts that only packets of a source pass in a direction are free, in
-    /// picoseconds.
-    pub fn free_at(&self, source: usize, arrives: bool) -> u64 {
-        let Some(own) = self.all.get(source) else { return 0 };
+    /// Returns the times from which the bus and the gap that only packets of a source pass in a direction are free, in
+    /// picoseconds. `None`: packets pass no such part.
+    pub fn free_at(&self, source: usize, arrives: bool) -> [Option<u64>; 2] {
+        let Some(own) = self.all.get(source) else { return [None; 2] };
         let gap = if arrives { &own.receive_gap } else { &own.send_gap };
-        let bus = match self.shared_bus(source, arrives) {
-            Some(_) => 0,
-            None => own.bus.free_at(usize::from(arrives)),
-        };
-        gap.free_at().max(bus)
+        let has_bus = !self.parts_of(source).bus.is_free() && self.shared_bus(source, arrives).is_none();
+        [has_bus.then(|| own.bus.free_at(usize::from(arrives))), Some(gap.free_at())]
+    }
+
+    /// Moves these times by `by`.
+    pub fn shift(&mut self, source: usize, arrives: bool, [of_bus, of_gap]: [i64; 2]) {
+        let Some(own) = self.all.get_mut(source) else { return };
+        own.bus.shift(usize::from(arrives), of_bus);
+        if arrives { &mut own.receive_gap } else { &mut own.send_gap }.shift(of_gap);
+    }
+
+    /// Returns the times for which a packet of `bytes` bytes, neither the first nor the last one of its message, occupies
+    /// the bus and the gap of a source in a direction, in picoseconds.
+    pub fn services(&self, source: usize, arrives: bool, bytes: u64) -> [u64; 2] {
+        let PartParams { bus, send_gap, receive_gap, .. } = self.parts_of(source);
+        let gap = if arrives { receive_gap } else { send_gap };
+        [bus.per_packet.saturating_add(bus.per_byte.time(bytes)), gap.per_byte.time(bytes)]
     }
 
     /// Lets the processor of a node's interface work for `time` from `now` on, after its earlier work. Returns the time

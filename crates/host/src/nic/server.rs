@@ -152,6 +152,11 @@ impl Server {
     pub fn free_at(&self) -> u64 {
         self.free_at
     }
+
+    /// Moves this time by `by`.
+    pub fn shift(&mut self, by: i64) {
+        self.free_at = self.free_at.saturating_add_signed(by);
+    }
 }
 
 #[cfg(test)]

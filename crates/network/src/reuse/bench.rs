@@ -1,6 +1,7 @@
 //! Workbench: the packet engine, on which one episode at a time is simulated in a network that is idle at its begin. A
 //! paused simulation stays in the partition.
 
+mod interfaces;
 mod periods;
 mod saved;
 mod traffic;
@@ -18,6 +19,7 @@ use topology::ChannelSource;
 use units::NodeId;
 
 use super::records::MemberOutcome;
+use interfaces::InterfaceTimes;
 use periods::{Period, PeriodLog};
 pub(super) use saved::SavedPlace;
 pub use saved::StateRules;
@@ -202,8 +204,8 @@ struct Snapshot {
     sent: Vec<u64>,
     /// Phase of the traffic.
     phase: u64,
-    /// By message, the tick at which the next packet of its source may be generated.
-    generated_at: Vec<u64>,
+    /// Times of the interfaces of each message.
+    times: Vec<InterfaceTimes>,
     /// How full buffers and queues are, and the candidates that arbiters have served last.
     state: Vec<i64>,
 }
@@ -251,8 +253,7 @@ impl<R: Routers> Workbench for Bench<R> {
     }
 
     fn skips(&self, messages: &[BenchMessage]) -> bool {
-        self.log.as_ref().is_some_and(PeriodLog::may_log)
-            && messages.iter().any(|own| self.partition.traffic().may_repeat(own.bytes.into()))
+        self.log.as_ref().is_some_and(PeriodLog::may_log) && self.partition.traffic().have_steady_states(messages)
     }
 
     fn simulate(
@@ -417,7 +418,8 @@ impl<R: Routers> Bench<R> {
         let is_over = self.advance(until, run).is_none();
         let log = self.log.as_mut().filter(|_| !is_over);
         if let Some(period) = log.and_then(|log| log.find(self.partition.traffic(), self.longest)) {
-            self.skip(&period, until, run);
+            let count = self.partition.traffic().repetitions(&period);
+            self.skip(&period.times(count), until, run);
         }
         if run.hops <= most { Ok(!is_over) } else { Err(Unfinished::TooLong) }
     }
@@ -439,13 +441,13 @@ impl<R: Routers> Bench<R> {
         let traffic = self.partition.traffic();
         let recurs = after.phase == before.phase && after.state == before.state;
         let goes_on = recurs && self.log.as_ref().is_some_and(|log| log.goes_on(period));
-        let growths = traffic.growths(period, &before.generated_at).filter(|_| goes_on);
+        let lags = if goes_on { traffic.lags(period, &before.times) } else { None };
         let most = traffic.most_periods(period).min((until - 1 - end) / period.ticks).min(run.begin / period.ticks);
-        let times = if growths.is_some() { most } else { 0 };
+        let times = if lags.is_some() { most } else { 0 };
         run.last_alarm = run.last_alarm.max(traffic.next_release().unwrap_or(0));
         self.note_idle(run);
-        let growths = growths.unwrap_or_default();
-        self.partition.visit_traffic(|traffic, actions| traffic.skip((period, times), &growths, actions));
+        let lags = lags.unwrap_or_default();
+        self.partition.visit_traffic(|traffic, actions| traffic.skip((period, times), &lags, actions));
         run.begin -= times * period.ticks;
         run.now = self.now - run.begin;
         run.inspected = self.now;
@@ -474,8 +476,8 @@ impl<R: Routers> Bench<R> {
             state.extend(own.arbiters.iter().flatten().map(|own| i64::from(self.last_served(own.0))));
         }
         let traffic = self.partition.traffic();
-        let (phase, generated_at) = (traffic.phase, traffic.generated_at());
-        Snapshot { hops: run.hops, left: run.left, sent, phase, generated_at, state }
+        let (phase, times) = (traffic.phase, traffic.interface_times());
+        Snapshot { hops: run.hops, left: run.left, sent, phase, times, state }
     }
 
     /// Notes which candidates were served last. Holds channels until the sides of crossbars behind them are free and
@@ -495,7 +497,8 @@ impl<R: Routers> Bench<R> {
         for (message, (_, member)) in messages.iter().zip(&outcome.members) {
             for end in [0, 1] {
                 let arrived = if end == 0 { 0 } else { member.last };
-                let free = traffic.parts.free_at(message.ends[end] as usize, end == 1).saturating_sub(begin);
+                let free = traffic.parts.free_at(message.ends[end] as usize, end == 1).into_iter().flatten().max();
+                let free = free.unwrap_or(0).div_ceil(traffic.parts.tick()).saturating_sub(begin);
                 let own = &mut outcome.channels[message.channels[end] as usize].0;
                 *own = (*own).max(free).max(arrived);
                 let idle = *own;

@@ -34,7 +34,7 @@ use super::{ReuseCounts, ReuseModel};
 const MOST_GATHERED: usize = 64;
 
 /// Least number of packet-hops after which a simulation is paused.
-const LEAST_STRETCH: u64 = 1 << 17;
+const LEAST_STRETCH: u64 = 1 << 14;
 
 /// Message on its way.
 #[derive(Clone, Copy, Debug)]

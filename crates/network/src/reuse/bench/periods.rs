@@ -44,12 +44,22 @@ struct Happened {
 /// Period of a steady state.
 #[derive(Clone, Debug)]
 pub(super) struct Period {
-    /// Number of its events.
+    /// Number of shorter periods that it consists of.
+    parts: u64,
+    /// Number of events of each.
     events: usize,
     /// Its length.
     pub ticks: u64,
     /// By message, the packets that are delivered in a period. As many are drawn, since lags stay equal.
     pub packets: Vec<u64>,
+}
+
+impl Period {
+    /// Returns the period of `count` of these periods.
+    pub fn times(self, count: u64) -> Self {
+        let packets = self.packets.into_iter().map(|packets| packets * count).collect();
+        Self { parts: self.parts * count, ticks: self.ticks * count, packets, ..self }
+    }
 }
 
 /// Events of the present phase of the traffic.
@@ -163,14 +173,18 @@ impl PeriodLog {
             reach = reach.max(lag.div_ceil(packets.max(1)));
         }
         let periods = (len / events) as u64;
-        (periods > reach + longest / ticks + 2).then_some(Period { events, ticks, packets })
+        // Interfaces let packets wait.
+        let longest = longest + traffic.longest_wait(self.last);
+        (periods > reach + longest / ticks + 2).then_some(Period { parts: 1, events, ticks, packets })
     }
 
     /// Returns whether the last events are a further period.
     pub fn goes_on(&self, period: &Period) -> bool {
-        let Some(begin) = self.all.len().checked_sub(2 * period.events) else { return false };
-        let (before, own) = self.all[begin..].split_at(period.events);
-        self.is_on && before == own
+        let count = period.events * (period.parts as usize + 1);
+        let Some(begin) = self.all.len().checked_sub(count) else { return false };
+        let mut parts = self.all[begin..].chunks_exact(period.events);
+        let first = parts.next();
+        self.is_on && parts.all(|own| Some(own) == first)
     }
 }
 

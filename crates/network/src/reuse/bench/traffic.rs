@@ -1,16 +1,20 @@
 //! Traffic of a workbench: the messages of the episode under simulation, and what becomes of their packets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fabric::{Actions, Demand, Target, Traffic, TrafficEvent};
-use host::{LeavingPacket, PacketParts};
+use host::{Earlier, LeavingPacket, PacketParts};
 
 use super::BenchMessage;
+use super::interfaces::{InterfaceTimes, Lags, is_simple};
 use super::periods::Period;
 use crate::reuse::records::MemberOutcome;
 
 /// Number of unsent packets from which on a message is long. Only long messages are searched for periods.
 const LONG: u64 = 128;
+
+/// Largest number of periods that are simulated as one.
+const MOST_REPETITIONS: u64 = 64;
 
 /// Packet on its way.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +62,8 @@ pub(super) struct BenchTraffic {
     released: usize,
     /// Number of messages that are long.
     long: usize,
-    /// Unsent bytes from which on a message is long.
-    least_long: u64,
+    /// Whether the interfaces of all messages may have steady states.
+    is_simple: bool,
     /// Number of times that a message was released, that its last packet was sent or has arrived, and that periods were to
     /// be skipped.
     pub phase: u64,
@@ -74,9 +78,7 @@ impl BenchTraffic {
     /// Creates the traffic of no episode. `sources`: by number in the partition, the source. `units`: parts of a tick in
     /// which latencies are counted.
     pub fn new(parts: PacketParts, sources: Vec<u32>, units: u64) -> Self {
-        let has_parts = parts.are_sending() || parts.are_receiving();
         Self {
-            least_long: if has_parts { u64::MAX } else { LONG * u64::from(parts.packet()) },
             parts,
             sources,
             first_source: 0,
@@ -87,6 +89,7 @@ impl BenchTraffic {
             ahead: BTreeSet::new(),
             released: 0,
             long: 0,
+            is_simple: true,
             phase: 0,
             noted: None,
             begin: 0,
@@ -104,12 +107,13 @@ impl BenchTraffic {
         self.messages.clear();
         self.progress.clear();
         self.ahead.clear();
-        (self.released, self.long) = (0, 0);
+        (self.released, self.long, self.is_simple) = (0, 0, true);
     }
 
     /// Adds messages to the episode.
     pub fn join(&mut self, messages: &[BenchMessage], actions: &mut Actions) {
         self.messages.extend(messages);
+        self.is_simple &= messages.iter().all(is_simple);
         self.members.resize(self.messages.len(), (u64::MAX, MemberOutcome::default()));
         self.progress.extend(messages.iter().map(|own| {
             let bytes = own.bytes.into();
@@ -144,9 +148,13 @@ impl BenchTraffic {
         self.may_repeat(self.progress[message].unsent)
     }
 
-    /// Returns whether a message with some bytes left may have a steady state.
-    pub fn may_repeat(&self, bytes: u64) -> bool {
-        bytes >= self.least_long
+    fn may_repeat(&self, bytes: u64) -> bool {
+        bytes >= LONG * u64::from(self.parts.packet())
+    }
+
+    /// Returns whether the simulation of messages may have steady states.
+    pub fn have_steady_states(&self, messages: &[BenchMessage]) -> bool {
+        messages.iter().all(is_simple) && messages.iter().any(|own| self.may_repeat(own.bytes.into()))
     }
 
     /// Counts bytes of a message that are sent.
@@ -158,7 +166,7 @@ impl BenchTraffic {
 
     /// Returns whether some message has many packets to send, so that periods may be skipped.
     pub fn is_long(&self) -> bool {
-        self.long > 0
+        self.long > 0 && self.is_simple
     }
 
     /// Returns the message of a packet, and its lag: the number of packets that were drawn from this one on.
@@ -222,9 +230,21 @@ impl BenchTraffic {
 
 /// Skipping of periods.
 impl BenchTraffic {
-    /// Returns the tick at which the next packet of the source of each message may be generated.
-    pub fn generated_at(&self) -> Vec<u64> {
-        self.messages.iter().map(|own| self.parts.generated_at(own.ends[0] as usize)).collect()
+    /// Returns the times of the interfaces of each message.
+    pub fn interface_times(&self) -> Vec<InterfaceTimes> {
+        let times = |own: &BenchMessage| InterfaceTimes {
+            generated_at: self.parts.generated_at(own.ends[0] as usize),
+            free_at: [0, 1].map(|end| self.parts.free_at(own.ends[end] as usize, end == 1)),
+            services: [0, 1].map(|end| self.parts.services(own.ends[end] as usize, end == 1)),
+            stream: self.parts.slowest_stream(own.ends[0] as usize),
+        };
+        self.messages.iter().map(times).collect()
+    }
+
+    /// Returns the longest time from tick `now` to the generation of the next packet of a source, in ticks.
+    pub fn longest_wait(&self, now: u64) -> u64 {
+        let next = |own: &BenchMessage| self.parts.generated_at(own.ends[0] as usize);
+        self.messages.iter().map(next).max().unwrap_or(0).saturating_sub(now)
     }
 
     /// Notes arrived packets from now on.
@@ -239,40 +259,60 @@ impl BenchTraffic {
         self.progress.iter().zip(&period.packets).filter_map(periods).min().unwrap_or(0)
     }
 
-    /// Returns by how many ticks the latencies of each message grow in a period, which began with the generation times
-    /// `before`. Latencies grow if packets leave more slowly than they are generated. `None`: packets of a source leave
-    /// faster.
-    pub fn growths(&self, period: &Period, before: &[u64]) -> Option<Vec<u64>> {
-        let growth = |(now, before): (u64, &u64)| period.ticks.checked_sub(now - before);
-        self.generated_at().into_iter().zip(before).map(growth).collect()
+    /// Returns the number of periods after which parts that the links wait for have passed packets for a whole number of
+    /// ticks. 1: there are no such parts, or the number is too large.
+    pub fn repetitions(&self, period: &Period) -> u64 {
+        if !self.parts.are_sending() {
+            return 1;
+        }
+        let tick = self.parts.tick();
+        let mut times: BTreeMap<u32, u64> = BTreeMap::new();
+        for (own, packets) in self.messages.iter().zip(&period.packets) {
+            let source = own.ends[0] as usize;
+            let slowest = self.parts.services(source, false).into_iter().max().unwrap_or(0);
+            let is_waited_for = slowest > self.parts.pace(source) * tick;
+            *times.entry(own.ends[0]).or_default() += if is_waited_for { slowest * packets % tick } else { 0 };
+        }
+        let is_whole = |&count: &u64| times.values().all(|time| (time * count).is_multiple_of(tick));
+        (1..=MOST_REPETITIONS).find(is_whole).unwrap_or(1)
     }
 
-    /// Skips `times` repetitions of the last period, whose arrivals have been noted. `growths`: growth of latencies in a
-    /// period, by message, in ticks. The clock does not change: the begin of the episode moves back.
-    pub fn skip(&mut self, (period, times): (&Period, u64), growths: &[u64], actions: &mut Actions) {
-        let ticks = period.ticks * times;
-        let packet = u64::from(self.parts.packet());
+    /// Returns the lags of the interfaces of each message after a period that began at the times `before`. `None`: further
+    /// periods may have other lags.
+    pub fn lags(&self, period: &Period, before: &[InterfaceTimes]) -> Option<Vec<Lags>> {
+        let mut packets = [BTreeMap::new(), BTreeMap::new()];
+        for (own, count) in self.messages.iter().zip(&period.packets) {
+            for end in [0, 1] {
+                *packets[end].entry(own.ends[end]).or_default() += count;
+            }
+        }
+        let now = self.interface_times();
+        let lags = |((own, now), before): ((&BenchMessage, &InterfaceTimes), &InterfaceTimes)| {
+            let packets = [0, 1].map(|end| packets[end][&own.ends[end]]);
+            let pace = self.parts.pace(own.ends[0] as usize);
+            now.lags(before, (packets, pace), (period.ticks, self.parts.tick()))
+        };
+        self.messages.iter().zip(&now).zip(before).map(lags).collect()
+    }
+
+    /// Skips `times` repetitions of the last period, whose arrivals have been noted. `lags`: lags of the interfaces, by
+    /// message. The clock does not change: the begin of the episode moves back.
+    pub fn skip(&mut self, (period, times): (&Period, u64), lags: &[Lags], actions: &mut Actions) {
         let noted = self.noted.take().unwrap_or_default();
         self.phase += 1;
         if times == 0 {
             return;
         }
         for (message, latency) in noted {
-            let (step, own) = (growths[message as usize] * self.units, &mut self.members[message as usize].1);
+            let (step, own) = (lags[message as usize].latency * self.units, &mut self.members[message as usize].1);
             match step {
                 0 => own.latencies.push((latency, times)),
                 step => own.repeated.push((latency + step, step, times)),
             }
         }
-        self.progress.iter_mut().zip(growths).for_each(|(own, growth)| own.earlier += growth * times);
-        let mut sources: Vec<(u32, u64)> =
-            self.messages.iter().map(|own| own.ends[0]).zip(growths.iter().copied()).collect();
-        sources.sort_unstable();
-        sources.dedup();
-        for (source, growth) in sources {
-            let bytes = |message: u32| period.packets[message as usize] * times * packet;
-            self.parts.leave_out(source as usize, bytes, (ticks, growth * times));
-        }
+        self.progress.iter_mut().zip(lags).for_each(|(own, lags)| own.earlier += lags.latency * times);
+        self.skip_at_interfaces((period, times), lags);
+        let packet = u64::from(self.parts.packet());
         for (message, &packets) in period.packets.iter().enumerate().filter(|own| *own.1 > 0) {
             let packets = packets * times;
             self.send(message, packets * packet);
@@ -280,8 +320,27 @@ impl BenchTraffic {
             self.members[message].1.packets += packets;
             self.delivered += packets as usize;
         }
-        self.begin -= ticks;
+        self.begin -= period.ticks * times;
         self.set_alarm(actions);
+    }
+
+    /// Removes the bytes of skipped periods from the queues, and moves the times of interfaces.
+    fn skip_at_interfaces(&mut self, (period, times): (&Period, u64), lags: &[Lags]) {
+        let skipped = times * u64::from(self.parts.packet());
+        let mut ends: Vec<(bool, u32, Lags)> = Vec::new();
+        for (own, &lags) in self.messages.iter().zip(lags) {
+            ends.extend([(false, own.ends[0], lags), (true, own.ends[1], lags)]);
+        }
+        ends.sort_unstable_by_key(|own| (own.0, own.1));
+        ends.dedup_by_key(|own| (own.0, own.1));
+        for (arrives, source, lags) in ends {
+            let shift = lags.parts[usize::from(arrives)].map(|lag| -lag * times.cast_signed());
+            self.parts.shift(source as usize, arrives, shift);
+            if !arrives {
+                let earlier = Earlier { handed: period.ticks * times, generated: lags.latency * times };
+                self.parts.leave_out(source as usize, |message| period.packets[message as usize] * skipped, earlier);
+            }
+        }
     }
 }
 
