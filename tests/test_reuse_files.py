@@ -115,3 +115,29 @@ def test_the_interval_of_checkpoints_names_no_folder(cutthrough: Callable[..., A
     for interval in ("1 h", "2 h"):
         assert cutthrough("run", ring, *keys, "--set", f'measure.checkpoint="{interval}"', *SILENT).status == 0
     assert len([*(ring.parent / "results").iterdir()]) == 1
+
+
+def test_threads_without_effect_are_named(cutthrough: Callable[..., Any], ring: Path) -> None:
+    """Catches an option that is ignored silently, and a note on a run that has used it."""
+    said = "--threads has no effect"
+    assert said in cutthrough("run", ring, "--out", "one", "--threads", "2", *SILENT).err
+    without = ("--set", "simulation.reuse=false")
+    assert said not in cutthrough("run", ring, "--out", "two", "--threads", "2", *without, *SILENT).err
+
+
+def test_a_run_that_gave_up_tells_what_it_had_done(ring: Path) -> None:
+    """Catches counts that are lost when the run is repeated without reuse."""
+    goal = ring.with_name("two.goal")
+    text = ["num_ranks 4", "rank 0 {", "a: send 4096b to 1 tag 1", "b: send 4096b to 2 tag 1", "b requires a", "}"]
+    text += [line for rank in (1, 2) for line in (f"rank {rank} {{", "r: recv 4096b from 0 tag 1", "}")]
+    goal.write_text("\n".join([*text, "rank 3 {", "}", ""]), encoding="utf-8")
+    machine = {
+        "topology": {"kind": "torus", "dims": [4]},
+        "routing": {"kind": "dimension-order"},
+        "link": {"bandwidth": "400 Gb/s", "delay": "20 ns"},
+        "nic": {"send_overhead": "1 us"},
+        "simulation": {"reuse": True},
+    }
+    point = ct.run({**machine, "workload": {"kind": "program", "program": {"kind": "goal", "file": str(goal)}}})[0]
+    assert point["reuse"]["gave_up"] == "the routing has no single path from node 0 to node 2"
+    assert (point["reuse"]["episodes"], point["reuse"]["records"]) == (1, 1)

@@ -175,7 +175,7 @@ def run(
             results, saved = _simulated(experiment, effort, folder, numbers)
             results = replace(results, title=titled(results.title, sets))
             report(results, directory, json_output, Pictures(plots, formats), saved=saved)
-            _note_unkept(results, reuse_to)
+            _note_options(results, reuse_to, threads or 1)
         if saved is not None:
             raise typer.Exit(signals.status)
 
@@ -228,11 +228,18 @@ def _share(text: str) -> float:
     return share
 
 
-def _note_unkept(results: Results, target: Path | None) -> None:
-    """Says why no records have been written, if so."""
+def _note_options(results: Results, target: Path | None, threads: int) -> None:
+    """Says which options have had no effect: records that were not written to `target`, and several threads."""
+
+    def is_serial(point: Mapping[str, Any]) -> bool:
+        reuse = point.get("reuse")
+        return point.get("model") == "flow" or (reuse is not None and reuse["gave_up"] is None)
+
     reasons = [(point.get("reuse") or {}).get("gave_up") for point in results.points]
     if target is not None and any(reasons):
         complain(f"note: --reuse-to: nothing is kept, since the run was repeated without reuse: {reasons[0]}")
+    if threads > 1 and results.points and all(map(is_serial, results.points)):
+        complain("note: --threads has no effect: runs with reuse, and runs of flows, use one thread")
 
 
 def _simulated(

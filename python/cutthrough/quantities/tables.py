@@ -368,7 +368,8 @@ class ReuseResult(dict[str, Any]):
         that are simulated again, because a message has joined an episode, count again.""")
     skipped_packet_hops = required(int)("""Packet-hops in skipped periods of simulated episodes. Not included in
         `simulated_packet_hops`.""")
-    gave_up = optional(str)("Reason why the run was repeated without reuse. Null if it was not.")
+    gave_up = optional(str)("""Reason why the run was repeated without reuse. The counts are those until then. Null if
+        it was not.""")
 
 
 class ValidationResult(dict[str, Any]):

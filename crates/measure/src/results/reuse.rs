@@ -29,6 +29,6 @@ pub struct ReuseResult {
     pub simulated_packet_hops: u64,
     /// Packet-hops in skipped periods of simulated episodes. Not included in `simulated_packet_hops`.
     pub skipped_packet_hops: u64,
-    /// Reason why the run was repeated without reuse. Null if it was not.
+    /// Reason why the run was repeated without reuse. The counts are those until then. Null if it was not.
     pub gave_up: Option<String>,
 }

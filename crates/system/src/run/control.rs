@@ -146,7 +146,8 @@ impl<'a> Control<'a> {
 
     /// Ends a run that has to be repeated without reuse.
     fn refuse_reuse(&self, ended: bool) -> Result<(), RunError> {
-        self.machine.gave_up(ended).map_or(Ok(()), |reason| Err(RunError::GaveUp(reason)))
+        let counts = Box::new(self.machine.reuse().unwrap_or_default());
+        self.machine.gave_up(ended).map_or(Ok(()), |reason| Err(RunError::GaveUp { reason, counts }))
     }
 
     /// Skips decision points of the only run before the next event; nothing can have changed at them. The remaining

@@ -46,9 +46,9 @@ pub fn simulate(system: &System, options: &RunOptions) -> Result<PointResult, Ru
     refuse_processes(system, options)?;
     let records = reuse::read(system, &options.reuse).map_err(RunError::Records)?;
     match simulate_once(system, options, records) {
-        Err(RunError::GaveUp(reason)) => {
+        Err(RunError::GaveUp { reason, counts }) => {
             let point = simulate_once(&system.without_reuse(), options, None)?;
-            Ok(PointResult { reuse: Some(reuse::result(&ReuseCounts::default(), Some(reason))), ..point })
+            Ok(PointResult { reuse: Some(reuse::result(&counts, Some(reason))), ..point })
         }
         ended => ended,
     }
@@ -71,7 +71,7 @@ fn simulate_once(
     kept.resume_totals()?;
     kept.resume(|from| runners.iter_mut().try_for_each(|runner| runner.run.load(from)))?;
     let (mut samples, mut windows) = (Vec::new(), WindowTimes::default());
-    let mut reused: Option<ReuseCounts> = None;
+    let mut reused = ReuseCounts::default();
     let end = loop {
         let mut machine = build(system, options, records.as_ref(), (&runners, kept.division()));
         let is_resumed = kept.resume_machine(&mut *machine)?;
@@ -81,15 +81,13 @@ fn simulate_once(
         kept.watch = Stopwatch::start();
         let control = Control::new(network, &options.progress, &mut *machine, batch, numbers.total());
         let mut control = control.after(kept.totals.before);
-        let end = control.run(&mut runners, &mut kept)?;
+        let end = control.run(&mut runners, &mut kept).map_err(|error| error.after(&reused))?;
         for (number, own) in control.packet_hops.iter().enumerate() {
             kept.totals.packet_hops[numbers.job(number)] += own;
         }
         kept.totals.seconds += kept.watch.seconds();
         machine.window_times().iter().for_each(|own| windows.add(own));
-        if let Some(own) = machine.reuse() {
-            reused.get_or_insert_default().add(&own);
-        }
+        machine.reuse().iter().for_each(|own| reused.add(own));
         kept.totals.before += end;
         if runners.len() > 1 {
             samples = machine.samples(end);
@@ -113,7 +111,7 @@ fn simulate_once(
     if !system.spec.measure.full {
         point.summarize(network, Listed::default());
     }
-    point.reuse = reused.map(|counts| reuse::result(&counts, None));
+    point.reuse = system.spec.simulation.reuse.then(|| reuse::result(&reused, None));
     // A file that cannot be written costs no result.
     let written = records.map_or(Ok(()), |records| reuse::write(system, &options.reuse, &records));
     point.notes.extend(written.err());

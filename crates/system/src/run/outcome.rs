@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use engine::{Alone, Exchange};
 use fabric::Grain;
+use network::ReuseCounts;
 use units::{KeyError, Time, counted};
 
 use super::checkpoints::CheckpointPlace;
@@ -58,8 +59,13 @@ pub enum RunError {
         message: String,
     },
     /// The run is repeated without `simulation.reuse`. `run` and `simulate` do so themselves.
-    #[error("the run cannot go on with `simulation.reuse`: {0}")]
-    GaveUp(String),
+    #[error("the run cannot go on with `simulation.reuse`: {reason}")]
+    GaveUp {
+        /// Reason why it cannot go on.
+        reason: String,
+        /// Counts until then.
+        counts: Box<ReuseCounts>,
+    },
     /// Records of reuse cannot be used in this run.
     #[error(transparent)]
     Records(KeyError),
@@ -69,6 +75,16 @@ pub enum RunError {
     /// The user has cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,
+}
+
+impl RunError {
+    /// Adds the counts of earlier machines of the run.
+    pub(super) fn after(mut self, before: &ReuseCounts) -> Self {
+        if let Self::GaveUp { counts, .. } = &mut self {
+            counts.add(before);
+        }
+        self
+    }
 }
 
 /// Options of a run that do not affect its result.
