@@ -16,19 +16,19 @@ pub trait WithRouters {
     /// Result of the code.
     type Output;
     /// Runs the code. `routers` makes the empty routers of a partition.
-    fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R) -> Self::Output;
+    fn with<R: Routers + 'static>(self, routers: impl Fn(&Fabric) -> R + Send + 'static) -> Self::Output;
 }
 
 impl RouterSpec {
     /// Runs generic code with the routers that this describes.
     pub fn with_routers<W: WithRouters>(&self, user: W) -> W::Output {
-        match self {
-            Self::OutputQueued(spec) => user.with(|fabric| OutputQueued::new(fabric, spec)),
-            Self::InputQueued(spec) => user.with(|fabric| Switched::input_queued(fabric, spec)),
-            Self::VirtualOutputQueued(spec) => user.with(|fabric| VirtualOutputQueued::new(fabric, spec)),
-            Self::InputOutputQueued(spec) => user.with(|fabric| Switched::input_output_queued(fabric, spec)),
-            Self::InputCrosspointQueued(spec) => user.with(|fabric| InputCrosspointQueued::new(fabric, spec)),
-            Self::SharedBuffer(spec) => user.with(|fabric| SharedBuffer::new(fabric, spec)),
+        match self.clone() {
+            Self::OutputQueued(spec) => user.with(move |fabric| OutputQueued::new(fabric, &spec)),
+            Self::InputQueued(spec) => user.with(move |fabric| Switched::input_queued(fabric, &spec)),
+            Self::VirtualOutputQueued(spec) => user.with(move |fabric| VirtualOutputQueued::new(fabric, &spec)),
+            Self::InputOutputQueued(spec) => user.with(move |fabric| Switched::input_output_queued(fabric, &spec)),
+            Self::InputCrosspointQueued(spec) => user.with(move |fabric| InputCrosspointQueued::new(fabric, &spec)),
+            Self::SharedBuffer(spec) => user.with(move |fabric| SharedBuffer::new(fabric, &spec)),
         }
     }
 }

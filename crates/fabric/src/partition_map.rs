@@ -10,12 +10,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use engine::Wheel;
-use topology::{Endpoint, Topology};
+use topology::{ChannelSource, Endpoint, Topology};
 use units::{NodeId, PlaneId, PortId, RouterId};
 
 use crate::event_kind;
 use crate::footprint::{NetworkSize, bytes_of};
 use crate::plan::Plan;
+use crate::port::NO_PARTITION;
 
 /// Division of a network. Each router, with its nodes, belongs to one partition. If there are several planes or
 /// networks, all attachments of a node are in one partition (`Topology::bundles`).
@@ -88,9 +89,6 @@ const SHORTEST_WINDOW: u64 = 2;
 /// Largest number of partitions.
 const MOST: u64 = 1 << 10;
 
-/// Partition of a node that has none yet.
-const NOWHERE: u16 = u16::MAX;
-
 impl PartitionMap {
     /// Returns the bytes of the map of a network divided for one worker, and of the event wheels of its partitions.
     pub(crate) fn bytes(size: &NetworkSize) -> u64 {
@@ -120,19 +118,46 @@ impl PartitionMap {
         }
     }
 
-    fn divide(plan: &Plan, workers: u64, blocks: u64) -> Self {
-        let topology = plan.topology();
-        let (parts, total) = (workers * blocks, u64::from(plan.channels().ports()));
-        let mut map = Self {
+    /// Creates the map of no partition.
+    fn empty(topology: &dyn Topology) -> Self {
+        Self {
             routers: Vec::new(),
             nodes: Vec::new(),
-            home: vec![(0, 0); topology.routers() as usize],
-            node_home: vec![(NOWHERE, 0); topology.nodes() as usize],
+            home: vec![(NO_PARTITION, 0); topology.routers() as usize],
+            node_home: vec![(NO_PARTITION, 0); topology.nodes() as usize],
             planes: topology.planes(),
             ports: Vec::new(),
             worker: Vec::new(),
             window: u64::MAX,
-        };
+        }
+    }
+
+    /// Creates the map of one partition that holds no router yet ([`Self::hold`]).
+    pub fn of_none(plan: &Plan) -> Self {
+        let mut map = Self::empty(plan.topology());
+        map.begin(0);
+        map
+    }
+
+    /// Lets the only partition hold some routers and their nodes, and no others. Packets may not leave it.
+    pub fn hold(&mut self, plan: &Plan, routers: &[RouterId]) {
+        self.routers[0].drain(..).for_each(|router| self.home[router as usize] = (NO_PARTITION, 0));
+        self.nodes[0].drain(..).for_each(|node| self.node_home[node as usize] = (NO_PARTITION, 0));
+        self.ports[0] = 0;
+        self.adopt(plan, routers);
+    }
+
+    /// Returns the sizes of a partition of a network of the given sizes.
+    pub fn size(&self, part: usize, whole: &NetworkSize) -> NetworkSize {
+        let (routers, nodes) = (self.routers[part].len() as u64, self.nodes[part].len() as u64);
+        let (nodes, ports) = (nodes * u64::from(self.planes), self.ports[part].into());
+        NetworkSize { routers, nodes, ports, under_way: 0, ..*whole }
+    }
+
+    fn divide(plan: &Plan, workers: u64, blocks: u64) -> Self {
+        let topology = plan.topology();
+        let (parts, total) = (workers * blocks, u64::from(plan.channels().ports()));
+        let mut map = Self::empty(topology);
         let most = if parts == 1 { u64::MAX } else { (total / workers / 2).min(CLUSTER_PORTS) };
         let (mut before, mut last) = (0, None);
         let bundles = Bundles::new(topology);
@@ -174,7 +199,7 @@ impl PartitionMap {
             for port in (0..topology.ports(router)).map(PortId) {
                 let Endpoint::Node(node) = topology.endpoint(router, port) else { continue };
                 let home = &mut self.node_home[node.index()];
-                if home.0 == NOWHERE {
+                if home.0 == NO_PARTITION {
                     *home = (part as u16, self.nodes[part].len() as u32);
                     self.nodes[part].push(node.0);
                 }
@@ -234,6 +259,20 @@ impl PartitionMap {
         self.nodes[part].iter().flat_map(move |&node| (0..planes).map(move |plane| (NodeId(node), PlaneId(plane))))
     }
 
+    /// Returns the number of a channel's output in its partition ([`Fabric::channel_facts`](crate::Fabric::channel_facts)).
+    pub fn output(&self, channel: ChannelSource) -> usize {
+        let place = match channel {
+            ChannelSource::Router(router, port) => self.port(router, port),
+            ChannelSource::Node(node, plane) => self.injection(node, plane),
+        };
+        place.index as usize
+    }
+
+    /// Returns the number of a source in its partition: the position in [`Self::sources`].
+    pub fn source(&self, node: NodeId, plane: PlaneId) -> usize {
+        (self.node_home[node.index()].1 * self.planes) as usize + usize::from(plane.0)
+    }
+
     /// Returns the number of a port, which its input and its output channel share.
     pub(crate) fn port(&self, router: RouterId, port: PortId) -> Place {
         let (partition, first) = self.home[router.index()];
@@ -248,8 +287,9 @@ impl PartitionMap {
 
     /// Returns a node's injection channel into a plane. Injection channels come after all ports of their partition.
     pub(crate) fn injection(&self, node: NodeId, plane: PlaneId) -> Place {
-        let (partition, number) = self.node_home[node.index()];
-        Place { partition, index: self.ports[partition as usize] + number * self.planes + u32::from(plane.0) }
+        let partition = self.node_home[node.index()].0;
+        let ports = self.ports.get(usize::from(partition)).copied().unwrap_or(0);
+        Place { partition, index: ports + self.source(node, plane) as u32 }
     }
 }
 

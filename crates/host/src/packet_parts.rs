@@ -58,6 +58,13 @@ impl PacketParts {
         Self { parts: parts.clone(), queues, links: links.clone() }
     }
 
+    /// Creates the idle queues and interfaces of `sources` sources of some nodes.
+    #[must_use]
+    pub fn idle(&self, sources: usize) -> Self {
+        let queues = Queues::new(sources, MessageOrder::RoundRobin);
+        Self { parts: self.parts.idle(sources), queues, links: self.links.clone() }
+    }
+
     /// Returns whether leaving packets have parts to pass, or come as a stream.
     pub fn are_sending(&self) -> bool {
         self.parts.sending

@@ -186,6 +186,13 @@ impl Interfaces {
         Self { parts, buses, all, engines, rails: rails.max(1), sending, receiving }
     }
 
+    /// Creates the idle interfaces of `sources` sources of some nodes, for messages that have been fetched.
+    pub fn idle(&self, sources: usize) -> Self {
+        let sources = if self.all.is_empty() { 0 } else { sources };
+        let (parts, buses) = (self.parts.clone(), self.buses.clone());
+        Self { parts, buses, all: vec![Interface::default(); sources], engines: Engines::new(0, 0), ..*self }
+    }
+
     /// Returns the parts of a source.
     #[inline]
     fn parts_of(&self, source: usize) -> &PartParams {

@@ -22,7 +22,7 @@ use fabric::{Plan, TrafficEvent};
 use host::{HandedOver, PacketParts};
 use units::{NodeId, PlaneId};
 
-use super::bench::{NONE_SERVED, Workbench, workbench};
+use super::bench::{NONE_SERVED, NetworkFacts, Workbench, workbench};
 use super::effort::Effort;
 use super::lookup::TOO_LITTLE;
 use super::naming::{Described, Naming};
@@ -33,8 +33,8 @@ use super::{ReuseCounts, ReuseModel};
 /// Number of episodes that are dropped together at most.
 const MOST_GATHERED: usize = 64;
 
-/// Least number of packet-hops after which a simulation is paused.
-const LEAST_STRETCH: u64 = 1 << 14;
+/// Packet-hops after the last release after which a simulation is paused.
+const STRETCH: u64 = 1 << 12;
 
 /// Message on its way.
 #[derive(Clone, Copy, Debug)]
@@ -194,11 +194,10 @@ impl Episodes {
     ) -> Self {
         let sources = plan.topology().nodes() as usize * plan.channels().planes() as usize;
         let interfaces = InterfaceFacts::new(&parts, sources);
-        let bench = workbench(plan, (router, parts), model.states);
-        let paths = Paths::new(plan, bench.facts(), interfaces);
+        let (bench, NetworkFacts { channels, sharing, last_served }) = workbench(plan, (router, parts), model.states);
+        let paths = Paths::new(plan, (channels, sharing), interfaces);
         let resources = paths.resources();
-        let at_begin = |place| paths.arbiters(place).map(|own| own.map_or(NONE_SERVED, |own| bench.last_served(own.0)));
-        let stretch = model.stretch.unwrap_or_else(|| LEAST_STRETCH.max(2 * bench.copying()));
+        let at_begin = |place| paths.arbiters(place).map(|own| own.map_or(NONE_SERVED, |own| last_served(own.0)));
         Self {
             served: (0..resources as u32).map(at_begin).collect(),
             paths,
@@ -218,7 +217,7 @@ impl Episodes {
             counted: Vec::new(),
             open: 0,
             effort,
-            stretch,
+            stretch: model.stretch.unwrap_or(STRETCH),
             counts: ReuseCounts::default(),
             gave_up: None,
             meets: Vec::new(),
@@ -253,7 +252,7 @@ impl Episodes {
             if !is_unsettled {
                 let found = self.records.find(&self.naming.key);
                 is_replayed = found.is_some();
-                let Some(found) = found.or_else(|| self.simulate(None, 0)) else { return };
+                let Some(found) = found.or_else(|| self.simulate(None, (None, 0))) else { return };
                 record = found;
                 self.paths.paths[path as usize].recent = (bytes, handed, record);
             }

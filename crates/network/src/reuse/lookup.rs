@@ -1,6 +1,14 @@
 //! Look-up of episodes by their keys, simulation of new ones, and the memory of records.
 
-use super::bench::{BenchChannel, BenchMessage, Limits, NONE_SERVED, Outcome, Stretch, UNKNOWN, Unfinished};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use units::RouterId;
+
+use super::bench::{
+    BenchChannel, BenchMessage, Limits, NONE_SERVED, Origin, Outcome, SavedPlace, SavedWhen, Stretch, Task, UNKNOWN,
+    Unfinished,
+};
 use super::episodes::{Episode, Episodes, Member, Message};
 use super::naming::{Described, Named, Use};
 use super::paths::{NONE, Path};
@@ -45,9 +53,10 @@ impl Episodes {
     }
 
     fn trim_records(&mut self) {
-        let Self { records, episodes, paths, now, .. } = self;
+        let Self { records, episodes, paths, bench, now, .. } = self;
         let under_way = episodes.items.iter().filter(|own| own.is_under_way(*now));
-        records.drop_oldest(under_way.map(|own| own.record));
+        let dropped = records.drop_oldest(under_way.map(|own| own.record));
+        dropped.into_iter().for_each(|record| bench.drop_states(record));
         for path in &mut paths.paths {
             if path.recent.2 != NONE && !records.has(path.recent.2) {
                 path.recent.2 = NONE;
@@ -74,17 +83,13 @@ impl Episodes {
                 let last = self.last_served(episode, (name, arbiter));
                 moved |= ![0, NONE_SERVED].contains(&last);
                 self.pointers[name][arbiter] = last;
-                self.naming.add_order((name, arbiter), last);
-                if self.naming.channels()[name].channel as usize >= self.paths.facts.len() {
-                    // What outputs do at one instant changes a shared router in the order of their numbers.
-                    self.naming.add_order((name, arbiter), NONE_SERVED);
-                }
             }
         }
         if !self.meets.is_empty() {
             self.meets.push(episode);
             return self.merge();
         }
+        self.add_orders();
         let own = &self.episodes.items[episode as usize];
         // It has been looked up before, and is now where its simulation was paused.
         let (is_paused, at) = (own.until <= self.now, self.now - own.start);
@@ -94,7 +99,8 @@ impl Episodes {
         if found.is_none() {
             self.note_pointers(episode);
         }
-        let Some(record) = found.or_else(|| self.simulate(kept, at)) else { return };
+        let base = self.episodes.items[episode as usize].record;
+        let Some(record) = found.or_else(|| self.simulate_from(base, (kept, at))) else { return };
         let own = &mut self.episodes.items[episode as usize];
         own.record = record;
         self.records.use_now(record);
@@ -173,42 +179,129 @@ impl Episodes {
         self.pointers.resize(self.naming.channels().len(), [NONE_SERVED; 2]);
     }
 
-    /// Simulates the described messages, and keeps the record. `kept`: the record of a paused simulation, which is to go
-    /// on beyond tick `after` of the episode. `None`: the run is to be simulated whole.
-    pub fn simulate(&mut self, kept: Option<u32>, after: u64) -> Option<u32> {
-        let Self { paths, naming, described, pointers, packet, .. } = self;
+    /// Adds the orders of candidates at all contended arbiters to the key.
+    fn add_orders(&mut self) {
+        for name in 0..self.naming.channels().len() {
+            for arbiter in 0..2 {
+                let own = &self.naming.channels()[name];
+                if !own.is_contended(arbiter) {
+                    continue;
+                }
+                let is_router = own.channel as usize >= self.paths.facts.len();
+                self.naming.add_order((name, arbiter), self.pointers[name][arbiter]);
+                if is_router {
+                    // What outputs do at one instant changes a shared router in the order of their numbers.
+                    self.naming.add_order((name, arbiter), NONE_SERVED);
+                }
+            }
+        }
+    }
+
+    /// Simulates the described messages of an episode whose last record is `base`, from a saved state of this record if
+    /// that is possible.
+    fn simulate_from(&mut self, base: u32, (kept, after): (Option<u32>, u64)) -> Option<u32> {
+        let own = (self.described.clone(), self.pointers.clone());
+        let from = [SavedWhen::Paused, SavedWhen::Released].into_iter().find_map(|when| self.move_to((base, when)));
+        let record = self.simulate(from, (kept, after));
+        if from.is_some() {
+            self.described = own.0;
+            self.name_described();
+            self.pointers = own.1;
+        }
+        record
+    }
+
+    /// Moves the described episode to the channels of a saved state from which its simulation may go on: there, its
+    /// messages have an equal key. `None`: it may not, and the episode is where it was.
+    fn move_to(&mut self, (record, when): (u32, SavedWhen)) -> Option<SavedPlace> {
+        let state = self.bench.saved(record, when)?;
+        let (origin, before, hops) = (Arc::clone(state.origin), state.before, state.hops);
+        let known = origin.described.len();
+        let alike = |(one, own): (&Described, &Described)| Described { path: own.path, ..*one } == *own;
+        let is_continued = known <= self.described.len() && origin.described.iter().zip(&self.described).all(alike);
+        if !is_continued || self.described.get(known).is_some_and(|next| next.at < before) {
+            return None;
+        }
+        let is_here = origin.described[..] == self.described[..known];
+        let path_there = |own: &Described| {
+            let place = self.described[..known].iter().position(|before| before.path == own.path);
+            if is_here { Some(own.path) } else { place.map(|place| origin.described[place].path) }
+        };
+        let new: Option<Vec<u32>> = self.described[known..].iter().map(path_there).collect();
+        let there: Vec<u32> = origin.described.iter().map(|own| own.path).chain(new?).collect();
+        let key = self.naming.key.clone();
+        let own = (self.described.clone(), self.pointers.clone());
+        self.described.iter_mut().zip(there).for_each(|(own, path)| own.path = path);
+        self.name_described();
+        let (count, first) = (self.pointers.len(), origin.pointers.len());
+        let pointers = origin.pointers.iter().chain(own.1.iter().skip(first));
+        self.pointers.iter_mut().zip(pointers).for_each(|(pointer, &own)| *pointer = own);
+        self.add_orders();
+        // Other episodes may have given the record to messages on other paths.
+        if count == own.1.len() && self.naming.key == key && self.routers() == origin.routers {
+            return Some(SavedPlace { record, when, hops, messages: known });
+        }
+        self.described = own.0;
+        self.name_described();
+        self.pointers = own.1;
+        self.naming.key = key;
+        None
+    }
+
+    /// Returns the routers on the paths of the described messages, in ascending order.
+    fn routers(&self) -> Vec<RouterId> {
+        let paths: BTreeSet<u32> = self.described.iter().map(|own| own.path).collect();
+        let all: BTreeSet<RouterId> = paths.into_iter().flat_map(|path| self.paths.routers_of(path)).collect();
+        all.into_iter().collect()
+    }
+
+    /// Returns the described messages and their channels, for a simulation.
+    fn task(&self) -> Task {
+        let Self { paths, naming, described, pointers, .. } = self;
         let name = |resource: u32| naming.name_of(resource);
         let message = |own: &Described| {
             let Path { ends, to, state, buses, .. } = paths.paths[own.path as usize];
             let steps = paths.steps(own.path);
-            let (source, last) = (steps[0].channel, steps[steps.len() - 1].channel);
-            let (channels, buses) = ([source, last].map(name), buses.map(name));
+            let (channels, buses) =
+                ([&steps[0], &steps[steps.len() - 1]].map(|step| name(step.channel)), buses.map(name));
             let &Described { bytes, at, handed, .. } = own;
-            BenchMessage { source, ends, channels, buses, to, state, bytes, at, handed }
+            BenchMessage { ends, channels, buses, to, state, bytes, at, handed }
         };
-        let messages: Vec<BenchMessage> = described.iter().map(message).collect();
-        let channel = |(name, own): (usize, &Named)| {
-            let last = |arbiter: usize| match (&own.arbiters[arbiter][..], pointers[name][arbiter]) {
-                ([only], NONE_SERVED) => only.candidate,
-                (_, last) => last,
-            };
-            let mut arbiters = paths.arbiters(own.channel).map(|own| own.map(|own| (own.0, NONE_SERVED)));
-            arbiters.iter_mut().enumerate().for_each(|(number, own)| {
-                own.iter_mut().for_each(|own| own.1 = last(number));
-            });
-            let are_contended = [0, 1].map(|arbiter| own.is_contended(arbiter));
-            BenchChannel { channel: own.channel, bytes: own.bytes, arbiters, are_contended }
+        // An arbiter with one candidate serves it again.
+        let last = |name: usize, arbiter: usize| match (
+            &naming.channels()[name].arbiters[arbiter][..],
+            pointers[name][arbiter],
+        ) {
+            ([only], NONE_SERVED) => only.candidate,
+            (_, last) => last,
         };
-        let channels: Vec<BenchChannel> = naming.channels().iter().enumerate().map(channel).collect();
+        let pointers: Vec<[u16; 2]> =
+            (0..pointers.len()).map(|name| [0, 1].map(|arbiter| last(name, arbiter))).collect();
+        let channel = |(own, last): (&Named, &[u16; 2])| {
+            let arbiters = paths.arbiters(own.channel);
+            let arbiters = [0, 1].map(|number| arbiters[number].map(|own| (own.0, last[number])));
+            BenchChannel { channel: own.channel, bytes: own.bytes, arbiters }
+        };
+        Task {
+            messages: described.iter().map(message).collect(),
+            channels: naming.channels().iter().zip(&pointers).map(channel).collect(),
+            origin: Arc::new(Origin { described: described.clone(), pointers, routers: self.routers() }),
+        }
+    }
+
+    /// Simulates the described messages, and keeps the record. `kept`: the record of a paused simulation, which is to go
+    /// on beyond tick `after` of the episode. `None`: the run is to be simulated whole.
+    pub fn simulate(&mut self, from: Option<SavedPlace>, (kept, after): (Option<u32>, u64)) -> Option<u32> {
+        let task = self.task();
+        let Self { paths, described, packet, .. } = self;
         let hops = |own: &Described| u64::from(own.bytes.div_ceil(*packet)) * paths.routers(own.path);
-        let from = self.bench.saved(&messages, &channels);
         let left = described.iter().map(hops).sum::<u64>() - from.map_or(0, |from| from.hops);
         // A message alone has one record for all its lengths of time.
-        let stretch = (messages.len() > 1 && left > self.stretch).then_some(Stretch { hops: self.stretch, after });
+        let stretch = (task.messages.len() > 1 && left > self.stretch).then_some(Stretch { hops: self.stretch, after });
         // From the beginning, all releases but the last are to be simulated before the stretch.
-        let is_short = from.is_some() || messages.last().is_none_or(|last| last.at == 0);
+        let is_short = from.is_some() || task.messages.last().is_none_or(|last| last.at == 0);
         // How much of a simulation is skipped is not known before it.
-        let (expected, most) = match self.bench.skips(&messages) {
+        let (expected, most) = match self.bench.skips(&task.messages) {
             true => (0, self.effort.allowance()),
             false => (stretch.filter(|_| is_short).map_or(left, |own| left.min(2 * own.hops)), u64::MAX),
         };
@@ -217,7 +310,7 @@ impl Episodes {
             self.give_up(TOO_LITTLE.to_owned());
             return None;
         }
-        let outcome = match self.bench.simulate(&messages, &channels, (from, Limits { stretch, most })) {
+        let outcome = match self.bench.simulate(&task, (from, Limits { stretch, most })) {
             Ok(outcome) => outcome,
             Err(Unfinished::Deadlock) => {
                 self.give_up("packets wait for one another for ever".to_owned());
@@ -235,13 +328,19 @@ impl Episodes {
         self.effort.correct(expected, outcome.hops);
         self.effort.copy(outcome.copying);
         let record = self.record(outcome);
-        if let Some(number) = kept {
-            self.records.extend(number, &self.naming.key, record);
-            return kept;
-        }
-        self.counts.continued += u64::from(from.is_some());
-        self.counts.records += 1;
-        Some(self.records.add(&self.naming.key, record))
+        let number = match kept {
+            Some(number) => {
+                self.records.extend(number, &self.naming.key, record);
+                number
+            }
+            None => {
+                self.counts.continued += u64::from(from.is_some());
+                self.counts.records += 1;
+                self.records.add(&self.naming.key, record)
+            }
+        };
+        self.bench.keep(number);
+        Some(number)
     }
 
     /// Returns the record of the described messages.

@@ -220,6 +220,15 @@ impl Paths {
         self.paths[path as usize].routers.into()
     }
 
+    /// Iterates over the routers of a path.
+    pub fn routers_of(&self, path: u32) -> impl Iterator<Item = RouterId> + '_ {
+        let source = |step: &Step| self.facts.get(step.channel as usize).map(|facts| facts.source);
+        self.steps(path).iter().filter_map(source).filter_map(|source| match source {
+            ChannelSource::Router(router, _) => Some(router),
+            ChannelSource::Node(..) => None,
+        })
+    }
+
     /// Returns the number of channels and of routers that messages share.
     pub fn places(&self) -> usize {
         let routers = if self.sharing.router.is_some() { self.plan.topology().routers() as usize } else { 0 };

@@ -173,16 +173,19 @@ impl Records {
     }
 
     /// Drops the least recently used records that are not `in_use`, until records take a quarter of the largest memory.
-    pub fn drop_oldest(&mut self, in_use: impl Iterator<Item = u32>) {
+    /// Returns them.
+    pub fn drop_oldest(&mut self, in_use: impl Iterator<Item = u32>) -> Vec<u32> {
         let mut stays = vec![false; self.all.len()];
         in_use.for_each(|number| stays[number as usize] = true);
         let is_droppable = |&number: &u32| self.has(number) && !stays[number as usize];
         let mut order: Vec<u32> = (0..self.all.len() as u32).filter(is_droppable).collect();
         order.sort_unstable_by_key(|&number| self.kept[number as usize].used_at);
+        let mut dropped = Vec::new();
         for number in order {
             if self.bytes <= self.most_bytes / 4 {
                 break;
             }
+            dropped.push(number);
             let record = std::mem::take(&mut self.all[number as usize]);
             count_latencies(&record, &mut self.dropped);
             self.bytes -= std::mem::take(&mut self.kept[number as usize].bytes);
@@ -190,6 +193,7 @@ impl Records {
         }
         let kept = &self.kept;
         self.numbers.retain(|_, number| kept[*number as usize].bytes > 0);
+        dropped
     }
 
     /// Returns the latencies of all packets that have been counted, in parts of a tick.

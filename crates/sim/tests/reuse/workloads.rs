@@ -1,6 +1,11 @@
 //! Collective operations, volumes and training: the bytes of a run without reuse, and what is saved.
 
-use crate::{as_text, both};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use network::{ReuseModel, StateRules};
+
+use crate::{Held, as_text, both};
 
 const FAT_TREE: &str = r#"topology = { kind = "fat-tree", k = 4, n = 2 }
     routing = { kind = "d-mod-k" }"#;
@@ -104,6 +109,34 @@ fn a_run_that_reuse_cannot_finish_is_repeated_without_it() {
     let (with, without, reuse) = both(&text, None).unwrap_or_else(|error| panic!("{text}\n{error}"));
     assert_eq!(as_text(&with), as_text(&without), "{text}");
     assert!(reuse.gave_up.is_some_and(|why| why.contains("no single path")), "{text}");
+}
+
+#[test]
+fn a_saved_state_of_one_place_serves_an_equal_episode_elsewhere() {
+    // Would catch a state that only the nodes of its simulation use, and one that is used with the channels of others. On
+    // two leaves, node 0 sends to node 2, which node 1 does 200 ns later. Then node 0 sends once more, on the second leaf
+    // 20 ns later than on the first: one of these two simulations goes on where the channels of the other leaf are.
+    let mut goal = String::from("num_ranks 8\n");
+    for (leaf, again) in [(0, 400), (4, 420)] {
+        let (to, other) = (leaf + 2, leaf + 1);
+        let _ =
+            write!(goal, "rank {leaf} {{\na: send 4096b to {to} tag 1\nb: calc {again}\nc: send 4096b to {to} tag 3\n");
+        let _ = write!(goal, "c requires b\nz: calc 100000\nz requires c\n}}\n");
+        let _ = write!(goal, "rank {other} {{\na: calc 200\nb: send 4096b to {to} tag 2\nb requires a\n");
+        let _ = write!(goal, "z: calc 100000\nz requires b\n}}\nrank {to} {{\na: recv 4096b from {leaf} tag 1\n");
+        let _ = write!(goal, "b: recv 4096b from {other} tag 2\nc: recv 4096b from {leaf} tag 3\n}}\n");
+        let _ = writeln!(goal, "rank {} {{ }}", leaf + 3);
+    }
+    let goal = Held::new(&goal);
+    let workload = format!("kind = \"program\", program = {{ kind = \"goal\", file = '{}' }}", goal.0.display());
+    let states = StateRules { bytes_per_hop: u64::MAX, ..StateRules::default() };
+    for router in ROUTERS {
+        let text = text(FAT_TREE, &workload, router);
+        let model = Arc::new(ReuseModel { states, ..ReuseModel::default() });
+        let (with, without, reuse) = both(&text, Some(model)).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert_eq!(as_text(&with), as_text(&without), "{text}");
+        assert_eq!((reuse.joins, reuse.continued, reuse.merges), (4, 2, 0), "{text}\n{reuse:?}");
+    }
 }
 
 /// Collective operation that routers carry out.

@@ -18,7 +18,7 @@ pub(super) fn is_simple(message: &BenchMessage) -> bool {
     message.buses == [NONE; 2]
 }
 
-/// Times of the interfaces at the ends of a message.
+/// Times of the interfaces at the ends of messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InterfaceTimes {
     /// Tick at which the next packet of its source may be generated.
@@ -31,7 +31,7 @@ pub(super) struct InterfaceTimes {
     pub stream: u64,
 }
 
-/// Lags behind the clock by which the times of the interfaces of a message grow in a period.
+/// Lags behind the clock by which the times of the interfaces at the ends of messages grow in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lags {
     /// Lag of the generation of packets, which is the growth of latencies, in ticks. Latencies grow if packets leave more

@@ -1,14 +1,16 @@
 //! Saved states: copies of simulations at the last release, and simulations that have been paused. The simulation with
 //! further messages continues from one of them.
 
-use fabric::Partition;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use fabric::routers::Routers;
 
-use super::traffic::BenchTraffic;
-use super::{BenchChannel, BenchMessage, NONE_SERVED, Outcome};
+use super::Origin;
+use super::simulation::Simulation;
 
 /// Largest memory of saved states, in bytes.
-const MOST_BYTES: u64 = 1 << 29;
+const MOST_BYTES: u64 = 1 << 26;
 
 /// Rules for saved states.
 #[derive(Clone, Copy, Debug)]
@@ -21,149 +23,147 @@ pub struct StateRules {
 
 impl Default for StateRules {
     fn default() -> Self {
-        Self { most: 16, bytes_per_hop: 512 }
+        Self { most: usize::MAX, bytes_per_hop: 512 }
     }
 }
 
-/// Simulation of an episode. Times are in ticks.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Simulation {
-    pub begin: u64,
-    /// Time of the last handled instant, and the time before which all have been handled, from the begin.
-    pub now: u64,
-    pub before: u64,
-    pub channels: Vec<BenchChannel>,
-    /// By channel, the bytes that it will have sent at the end.
-    pub sent: Vec<u64>,
-    /// Places of the channels in which something is left.
-    pub open: Vec<usize>,
-    /// Packets of all messages.
-    pub packets: u64,
-    /// Packets whose heads have left their last routers.
-    pub left: u64,
-    /// Packet-hops so far, and those at the last release.
-    pub hops: u64,
-    pub released_hops: u64,
-    /// Time of the last alarm that was set before periods were skipped.
-    pub last_alarm: u64,
-    /// Packet-hops of skipped periods so far.
-    pub skipped_hops: u64,
-    /// Time before which channels are not inspected.
-    pub inspected: u64,
-    pub outcome: Outcome,
+/// Moment at which the simulation of a record was saved. A record has one state of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) enum SavedWhen {
+    /// At the release of its last message.
+    Released,
+    /// When it was paused.
+    Paused,
 }
 
-impl Simulation {
-    /// Adds a channel, or the bytes that further messages send over it. `sent`: the bytes that the channel has sent so
-    /// far. `None`: it is a router or a bus. `is_held`: whether the simulation lasts until it is idle.
-    pub fn add(&mut self, place: usize, own: &BenchChannel, (sent, is_held): (Option<u64>, bool)) {
-        let before = self.channels.get(place).map(|before| before.bytes);
-        if before.is_none() {
-            self.sent.push(sent.unwrap_or(0));
-            self.outcome.channels.push((0, [NONE_SERVED; 2]));
-        }
-        let further = own.bytes - before.unwrap_or(0);
-        if sent.is_some() {
-            self.sent[place] += further;
-        }
-        if is_held && further > 0 && !self.open.contains(&place) {
-            self.open.push(place);
-        }
-    }
-
-    /// Returns whether the simulation of `messages` may continue from this one of `known` messages. Initial pointers are
-    /// compared only at arbiters with several candidates.
-    pub fn precedes(&self, known: &[BenchMessage], messages: &[BenchMessage], channels: &[BenchChannel]) -> bool {
-        let alike = |(before, own): (&BenchChannel, &BenchChannel)| {
-            let counts = |number: usize| own.are_contended[number];
-            before.channel == own.channel && (0..2).all(|of| !counts(of) || before.arbiters[of] == own.arbiters[of])
-        };
-        messages.starts_with(known)
-            && messages.get(known.len()).is_none_or(|next| next.at >= self.before)
-            && self.channels.iter().zip(channels).all(alike)
-    }
-}
-
-/// Saved simulation.
-pub(super) struct Saved<R> {
-    pub partition: Partition<R, BenchTraffic>,
-    pub run: Simulation,
-    /// Bytes of memory.
-    bytes: u64,
-}
-
-/// Place of a saved simulation.
+/// Saved state, as its user knows it.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct SavedPlace {
-    /// Place in the list. `None`: it is the paused simulation.
-    pub place: Option<usize>,
+pub(in super::super) struct SavedState<'a> {
+    pub origin: &'a Arc<Origin>,
+    /// Time before which all has been simulated, in ticks from the begin.
+    pub before: u64,
     /// Packet-hops that were simulated before.
     pub hops: u64,
 }
 
-/// Saved simulations, the least recent first.
+/// Place of a saved state.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct SavedPlace {
+    pub record: u32,
+    pub when: SavedWhen,
+    /// Packet-hops that were simulated before.
+    pub hops: u64,
+    /// Number of its messages.
+    pub messages: usize,
+}
+
+/// Saved simulation.
+struct Saved<R> {
+    run: Simulation<R>,
+    origin: Arc<Origin>,
+    /// Bytes of memory.
+    bytes: u64,
+    /// Number of uses of states before its last one.
+    used_at: u64,
+}
+
+/// Saved simulations.
 pub(super) struct SavedStates<R> {
-    all: Vec<Saved<R>>,
+    all: BTreeMap<(u32, SavedWhen), Saved<R>>,
+    /// Their places by their last uses.
+    by_use: BTreeMap<u64, (u32, SavedWhen)>,
+    /// States of the last simulation, which has no record yet.
+    new: Vec<(SavedWhen, Saved<R>)>,
+    uses: u64,
     rules: StateRules,
-    /// Bytes of the state of the network without packets.
-    network: u64,
     /// Bytes of all saved simulations.
     bytes: u64,
 }
 
 impl<R: Routers> SavedStates<R> {
-    /// Creates an empty list for a network whose state takes `network` bytes without packets.
-    pub fn new(network: u64, rules: StateRules) -> Self {
-        Self { all: Vec::new(), rules, network, bytes: 0 }
+    /// Creates an empty table.
+    pub fn new(rules: StateRules) -> Self {
+        Self { all: BTreeMap::new(), by_use: BTreeMap::new(), new: Vec::new(), uses: 0, rules, bytes: 0 }
     }
 
-    /// Returns the time in which a state without packets is copied, in packet-hops.
-    pub fn copying(&self) -> u64 {
-        self.network / self.rules.bytes_per_hop
+    /// Returns a state of a record.
+    pub fn get(&self, record: u32, when: SavedWhen) -> Option<SavedState<'_>> {
+        let Saved { run, origin, .. } = self.all.get(&(record, when))?;
+        Some(SavedState { origin, before: run.before, hops: run.hops })
     }
 
-    /// Returns whether a state may be kept.
-    pub fn fits(&self) -> bool {
-        self.network <= MOST_BYTES
-    }
-
-    /// Returns the longest saved simulation from which that of `messages` may continue.
-    pub fn find(&self, messages: &[BenchMessage], channels: &[BenchChannel]) -> Option<SavedPlace> {
-        let precedes = |own: &Saved<R>| own.run.precedes(&own.partition.traffic().messages, messages, channels);
-        let hops = |&(place, own): &(usize, &Saved<R>)| (own.run.hops, place);
-        let found = self.all.iter().enumerate().filter(|own| precedes(own.1)).max_by_key(hops);
-        found.map(|(place, own)| SavedPlace { place: Some(place), hops: own.run.hops })
-    }
-
-    /// Takes out a saved simulation.
-    pub fn take(&mut self, place: usize) -> Saved<R> {
-        let saved = self.all.remove(place);
+    /// Takes out a state.
+    pub fn take(&mut self, place: SavedPlace) -> Option<Simulation<R>> {
+        let saved = self.all.remove(&(place.record, place.when))?;
+        self.by_use.remove(&saved.used_at);
         self.bytes -= saved.bytes;
-        saved
+        Some(saved.run)
     }
 
-    /// Keeps a copy of a simulation, if copying is faster than simulating again. Returns the time of copying in
-    /// packet-hops.
-    pub fn save(&mut self, partition: &Partition<R, BenchTraffic>, run: &Simulation) -> u64 {
-        let bytes = self.network + partition.traffic().bytes();
-        let time = bytes / self.rules.bytes_per_hop;
-        if bytes > MOST_BYTES || run.hops < time {
+    /// Returns a copy of a state, and the time of copying in packet-hops.
+    pub fn copy(&mut self, place: SavedPlace) -> Option<(Simulation<R>, u64)> {
+        let key = (place.record, place.when);
+        let saved = self.all.get_mut(&key)?;
+        self.uses += 1;
+        self.by_use.remove(&std::mem::replace(&mut saved.used_at, self.uses));
+        self.by_use.insert(self.uses, key);
+        Some((saved.run.clone(), saved.bytes / self.rules.bytes_per_hop))
+    }
+
+    /// Saves a copy of a simulation at its last release, if copying is faster than simulating again. Returns the time of
+    /// copying in packet-hops.
+    pub fn save(&mut self, run: &Simulation<R>, origin: &Arc<Origin>) -> u64 {
+        let time = run.bytes() / self.rules.bytes_per_hop;
+        if run.hops < time {
             return 0;
         }
-        self.keep(partition.clone(), run.clone());
+        self.add(SavedWhen::Released, run.clone(), origin);
         time
     }
 
-    /// Keeps a simulation, unless it is too large.
-    pub fn keep(&mut self, partition: Partition<R, BenchTraffic>, run: Simulation) {
-        let bytes = self.network + partition.traffic().bytes();
-        if bytes > MOST_BYTES {
-            return;
+    /// Saves a simulation that is paused.
+    pub fn pause(&mut self, run: Simulation<R>, origin: &Arc<Origin>) {
+        self.add(SavedWhen::Paused, run, origin);
+    }
+
+    fn add(&mut self, when: SavedWhen, run: Simulation<R>, origin: &Arc<Origin>) {
+        let bytes = run.bytes();
+        if bytes <= MOST_BYTES {
+            self.new.push((when, Saved { run, origin: Arc::clone(origin), bytes, used_at: 0 }));
         }
-        while self.all.len() >= self.rules.most || self.bytes + bytes > MOST_BYTES {
-            self.bytes -= self.all.remove(0).bytes;
+    }
+
+    /// Drops the states that have no record.
+    pub fn drop_new(&mut self) {
+        self.new.clear();
+    }
+
+    /// Keeps the states of the last simulation, as those of a record. Drops the least recently used ones if they are too
+    /// many, or too large together.
+    pub fn keep(&mut self, record: u32) {
+        for (when, mut saved) in std::mem::take(&mut self.new) {
+            self.remove((record, when));
+            while self.all.len() >= self.rules.most || self.bytes + saved.bytes > MOST_BYTES {
+                let Some((_, oldest)) = self.by_use.pop_first() else { break };
+                self.remove(oldest);
+            }
+            self.uses += 1;
+            saved.used_at = self.uses;
+            self.bytes += saved.bytes;
+            self.by_use.insert(saved.used_at, (record, when));
+            self.all.insert((record, when), saved);
         }
-        self.bytes += bytes;
-        self.all.push(Saved { partition, run, bytes });
+    }
+
+    /// Drops the states of a record.
+    pub fn drop_record(&mut self, record: u32) {
+        [SavedWhen::Released, SavedWhen::Paused].into_iter().for_each(|when| self.remove((record, when)));
+    }
+
+    fn remove(&mut self, key: (u32, SavedWhen)) {
+        if let Some(saved) = self.all.remove(&key) {
+            self.by_use.remove(&saved.used_at);
+            self.bytes -= saved.bytes;
+        }
     }
 }

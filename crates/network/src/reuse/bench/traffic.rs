@@ -42,16 +42,26 @@ pub(super) struct Progress {
     earlier: u64,
 }
 
+/// Returns whether the `bytes` bytes left of a message are many enough that periods may be skipped.
+fn is_long(bytes: u64, packet: u32) -> bool {
+    bytes >= LONG * u64::from(packet)
+}
+
+/// Returns whether the simulation of messages may have steady states.
+pub(super) fn have_steady_states(messages: &[BenchMessage], packet: u32) -> bool {
+    messages.iter().all(is_simple) && messages.iter().any(|own| is_long(own.bytes.into(), packet))
+}
+
 /// Traffic of the episode under simulation.
 #[derive(Clone, Debug)]
 pub(super) struct BenchTraffic {
     /// Queues and interfaces of all nodes. Messages of a source take turns, packet by packet.
     pub parts: PacketParts,
-    /// By number in the partition, the source.
-    sources: Vec<u32>,
-    /// Number of the injection channel of the first source in the partition.
-    pub first_source: u32,
     pub messages: Vec<BenchMessage>,
+    /// By message, the place of its ends in `pairs`.
+    pair_of: Vec<u32>,
+    /// Different ends of messages. An episode of many messages may have few.
+    pairs: Vec<[u32; 2]>,
     packets: Vec<BenchPacket>,
     pub members: Vec<(u64, MemberOutcome)>,
     /// By message.
@@ -75,14 +85,13 @@ pub(super) struct BenchTraffic {
 }
 
 impl BenchTraffic {
-    /// Creates the traffic of no episode. `sources`: by number in the partition, the source. `units`: parts of a tick in
-    /// which latencies are counted.
-    pub fn new(parts: PacketParts, sources: Vec<u32>, units: u64) -> Self {
+    /// Creates the traffic of no messages. `units`: parts of a tick in which latencies are counted.
+    pub fn new(parts: PacketParts, units: u64) -> Self {
         Self {
             parts,
-            sources,
-            first_source: 0,
             messages: Vec::new(),
+            pair_of: Vec::new(),
+            pairs: Vec::new(),
             packets: Vec::new(),
             members: Vec::new(),
             progress: Vec::new(),
@@ -98,21 +107,21 @@ impl BenchTraffic {
         }
     }
 
-    /// Begins an episode at tick `begin`.
-    pub fn clear(&mut self, begin: u64) {
+    /// Lets the episode begin at tick `begin`.
+    pub fn begin_at(&mut self, begin: u64) {
         self.begin = begin;
-        self.packets.clear();
-        self.delivered = 0;
-        self.members.clear();
-        self.messages.clear();
-        self.progress.clear();
-        self.ahead.clear();
-        (self.released, self.long, self.is_simple) = (0, 0, true);
     }
 
     /// Adds messages to the episode.
     pub fn join(&mut self, messages: &[BenchMessage], actions: &mut Actions) {
         self.messages.extend(messages);
+        for own in messages {
+            let pair = self.pairs.iter().position(|&pair| pair == own.ends).unwrap_or(self.pairs.len());
+            if pair == self.pairs.len() {
+                self.pairs.push(own.ends);
+            }
+            self.pair_of.push(pair as u32);
+        }
         self.is_simple &= messages.iter().all(is_simple);
         self.members.resize(self.messages.len(), (u64::MAX, MemberOutcome::default()));
         self.progress.extend(messages.iter().map(|own| {
@@ -132,9 +141,9 @@ impl BenchTraffic {
     /// Releases the messages that are due. None is due at an alarm that was set before periods were skipped.
     fn release(&mut self, now: u64, actions: &mut Actions) {
         while let Some(own) = self.messages.get(self.released).filter(|own| self.begin + own.at == now) {
-            let &BenchMessage { source, ends, bytes, handed, .. } = own;
+            let &BenchMessage { ends, bytes, handed, .. } = own;
             self.parts.push(ends[0] as usize, (self.released as u32, bytes), handed, now);
-            actions.wake(source - self.first_source);
+            actions.wake(ends[0]);
             self.long += usize::from(self.is_unsent_long(self.released));
             self.released += 1;
             self.phase += 1;
@@ -145,16 +154,7 @@ impl BenchTraffic {
     }
 
     fn is_unsent_long(&self, message: usize) -> bool {
-        self.may_repeat(self.progress[message].unsent)
-    }
-
-    fn may_repeat(&self, bytes: u64) -> bool {
-        bytes >= LONG * u64::from(self.parts.packet())
-    }
-
-    /// Returns whether the simulation of messages may have steady states.
-    pub fn have_steady_states(&self, messages: &[BenchMessage]) -> bool {
-        messages.iter().all(is_simple) && messages.iter().any(|own| self.may_repeat(own.bytes.into()))
+        is_long(self.progress[message].unsent, self.parts.packet())
     }
 
     /// Counts bytes of a message that are sent.
@@ -188,7 +188,7 @@ impl BenchTraffic {
     /// Returns the bytes of memory that the packets and messages of the episode take.
     pub fn bytes(&self) -> u64 {
         let latencies: usize = self.members.iter().map(|own| own.1.bytes_of_latencies()).sum();
-        let members = size_of_val(&self.members[..]) + size_of_val(&self.progress[..]);
+        let members = size_of_val(&self.members[..]) + size_of_val(&self.progress[..]) + size_of_val(&self.pair_of[..]);
         (size_of_val(&self.packets[..]) + size_of_val(&self.messages[..]) + members + latencies) as u64
     }
 
@@ -230,21 +230,21 @@ impl BenchTraffic {
 
 /// Skipping of periods.
 impl BenchTraffic {
-    /// Returns the times of the interfaces of each message.
+    /// Returns the times of the interfaces of each pair of ends.
     pub fn interface_times(&self) -> Vec<InterfaceTimes> {
-        let times = |own: &BenchMessage| InterfaceTimes {
-            generated_at: self.parts.generated_at(own.ends[0] as usize),
-            free_at: [0, 1].map(|end| self.parts.free_at(own.ends[end] as usize, end == 1)),
-            services: [0, 1].map(|end| self.parts.services(own.ends[end] as usize, end == 1)),
-            stream: self.parts.slowest_stream(own.ends[0] as usize),
+        let times = |&ends: &[u32; 2]| InterfaceTimes {
+            generated_at: self.parts.generated_at(ends[0] as usize),
+            free_at: [0, 1].map(|end| self.parts.free_at(ends[end] as usize, end == 1)),
+            services: [0, 1].map(|end| self.parts.services(ends[end] as usize, end == 1)),
+            stream: self.parts.slowest_stream(ends[0] as usize),
         };
-        self.messages.iter().map(times).collect()
+        self.pairs.iter().map(times).collect()
     }
 
     /// Returns the longest time from tick `now` to the generation of the next packet of a source, in ticks.
     pub fn longest_wait(&self, now: u64) -> u64 {
-        let next = |own: &BenchMessage| self.parts.generated_at(own.ends[0] as usize);
-        self.messages.iter().map(next).max().unwrap_or(0).saturating_sub(now)
+        let next = |ends: &[u32; 2]| self.parts.generated_at(ends[0] as usize);
+        self.pairs.iter().map(next).max().unwrap_or(0).saturating_sub(now)
     }
 
     /// Notes arrived packets from now on.
@@ -267,7 +267,7 @@ impl BenchTraffic {
         }
         let tick = self.parts.tick();
         let mut times: BTreeMap<u32, u64> = BTreeMap::new();
-        for (own, packets) in self.messages.iter().zip(&period.packets) {
+        for (own, packets) in self.messages.iter().zip(&period.packets).filter(|own| *own.1 > 0) {
             let source = own.ends[0] as usize;
             let slowest = self.parts.services(source, false).into_iter().max().unwrap_or(0);
             let is_waited_for = slowest > self.parts.pace(source) * tick;
@@ -277,26 +277,26 @@ impl BenchTraffic {
         (1..=MOST_REPETITIONS).find(is_whole).unwrap_or(1)
     }
 
-    /// Returns the lags of the interfaces of each message after a period that began at the times `before`. `None`: further
-    /// periods may have other lags.
+    /// Returns the lags of the interfaces of each pair of ends after a period that began at the times `before`. `None`:
+    /// further periods may have other lags.
     pub fn lags(&self, period: &Period, before: &[InterfaceTimes]) -> Option<Vec<Lags>> {
         let mut packets = [BTreeMap::new(), BTreeMap::new()];
-        for (own, count) in self.messages.iter().zip(&period.packets) {
+        for (own, count) in self.messages.iter().zip(&period.packets).filter(|own| *own.1 > 0) {
             for end in [0, 1] {
                 *packets[end].entry(own.ends[end]).or_default() += count;
             }
         }
         let now = self.interface_times();
-        let lags = |((own, now), before): ((&BenchMessage, &InterfaceTimes), &InterfaceTimes)| {
-            let packets = [0, 1].map(|end| packets[end][&own.ends[end]]);
-            let pace = self.parts.pace(own.ends[0] as usize);
+        let lags = |((ends, now), before): ((&[u32; 2], &InterfaceTimes), &InterfaceTimes)| {
+            let packets = [0, 1].map(|end| packets[end].get(&ends[end]).copied().unwrap_or(0));
+            let pace = self.parts.pace(ends[0] as usize);
             now.lags(before, (packets, pace), (period.ticks, self.parts.tick()))
         };
-        self.messages.iter().zip(&now).zip(before).map(lags).collect()
+        self.pairs.iter().zip(&now).zip(before).map(lags).collect()
     }
 
     /// Skips `times` repetitions of the last period, whose arrivals have been noted. `lags`: lags of the interfaces, by
-    /// message. The clock does not change: the begin of the episode moves back.
+    /// pair of ends. The clock does not change: the begin of the episode moves back.
     pub fn skip(&mut self, (period, times): (&Period, u64), lags: &[Lags], actions: &mut Actions) {
         let noted = self.noted.take().unwrap_or_default();
         self.phase += 1;
@@ -304,13 +304,16 @@ impl BenchTraffic {
             return;
         }
         for (message, latency) in noted {
-            let (step, own) = (lags[message as usize].latency * self.units, &mut self.members[message as usize].1);
+            let lag = lags[self.pair_of[message as usize] as usize].latency;
+            let (step, own) = (lag * self.units, &mut self.members[message as usize].1);
             match step {
                 0 => own.latencies.push((latency, times)),
                 step => own.repeated.push((latency + step, step, times)),
             }
         }
-        self.progress.iter_mut().zip(lags).for_each(|(own, lags)| own.earlier += lags.latency * times);
+        for (own, &pair) in self.progress.iter_mut().zip(&self.pair_of) {
+            own.earlier += lags[pair as usize].latency * times;
+        }
         self.skip_at_interfaces((period, times), lags);
         let packet = u64::from(self.parts.packet());
         for (message, &packets) in period.packets.iter().enumerate().filter(|own| *own.1 > 0) {
@@ -328,8 +331,8 @@ impl BenchTraffic {
     fn skip_at_interfaces(&mut self, (period, times): (&Period, u64), lags: &[Lags]) {
         let skipped = times * u64::from(self.parts.packet());
         let mut ends: Vec<(bool, u32, Lags)> = Vec::new();
-        for (own, &lags) in self.messages.iter().zip(lags) {
-            ends.extend([(false, own.ends[0], lags), (true, own.ends[1], lags)]);
+        for (own, &lags) in self.pairs.iter().zip(lags) {
+            ends.extend([(false, own[0], lags), (true, own[1], lags)]);
         }
         ends.sort_unstable_by_key(|own| (own.0, own.1));
         ends.dedup_by_key(|own| (own.0, own.1));
@@ -346,7 +349,9 @@ impl BenchTraffic {
 
 impl Traffic for BenchTraffic {
     fn next(&mut self, node: usize, _now: u64, _actions: &mut Actions) -> Option<Demand> {
-        let LeavingPacket { message, bytes, generated_at } = self.parts.next(self.sources[node] as usize)?;
+        // A new partition asks all nodes.
+        self.messages.first()?;
+        let LeavingPacket { message, bytes, generated_at } = self.parts.next(node)?;
         let BenchMessage { to, state, .. } = self.messages[message as usize];
         let mark = self.packets.len() as u32;
         let own = &mut self.progress[message as usize];
