@@ -146,8 +146,8 @@ impl<'a> Control<'a> {
 
     /// Ends a run that has to be repeated without reuse.
     fn refuse_reuse(&self, ended: bool) -> Result<(), RunError> {
-        let counts = Box::new(self.machine.reuse().unwrap_or_default());
-        self.machine.gave_up(ended).map_or(Ok(()), |reason| Err(RunError::GaveUp { reason, counts }))
+        let Some(reason) = self.machine.gave_up(ended) else { return Ok(()) };
+        Err(RunError::GaveUp { reason, counts: Box::new(self.machine.reuse().unwrap_or_default()) })
     }
 
     /// Skips decision points of the only run before the next event; nothing can have changed at them. The remaining
