@@ -54,9 +54,11 @@ static uint64_t clock_of(clockid_t clock)
 /* Writes what has been gathered. A disk that is full ends the recording, not the program. */
 static void flush(void)
 {
-    size_t done = 0;
-    while (state.fd >= 0 && done < state.used) {
-        ssize_t written = write(state.fd, buffer + done, state.used - done);
+    size_t used = state.used, done = 0;
+    /* A signal handler that ends the process in the midst of this finds nothing to write again. */
+    state.used = 0;
+    while (state.fd >= 0 && done < used) {
+        ssize_t written = write(state.fd, buffer + done, used - done);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0) {
@@ -67,7 +69,6 @@ static void flush(void)
         }
         done += written > 0 ? (size_t)written : 0;
     }
-    state.used = 0;
     state.flushed = left;
 }
 
