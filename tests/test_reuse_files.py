@@ -119,7 +119,7 @@ def test_the_interval_of_checkpoints_names_no_folder(cutthrough: Callable[..., A
 
 def test_threads_without_effect_are_named(cutthrough: Callable[..., Any], ring: Path) -> None:
     """Catches an option that is ignored silently, and a note on a run that has used it."""
-    said = "--threads has no effect"
+    said = "--threads divides no point"
     assert said in cutthrough("run", ring, "--out", "one", "--threads", "2", *SILENT).err
     without = ("--set", "simulation.reuse=false")
     assert said not in cutthrough("run", ring, "--out", "two", "--threads", "2", *without, *SILENT).err

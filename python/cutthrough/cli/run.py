@@ -239,7 +239,9 @@ def _note_options(results: Results, target: Path | None, threads: int) -> None:
     if target is not None and any(reasons):
         complain(f"note: --reuse-to: nothing is kept, since the run was repeated without reuse: {reasons[0]}")
     if threads > 1 and results.points and all(map(is_serial, results.points)):
-        complain("note: --threads has no effect: runs with reuse, and runs of flows, use one thread")
+        complain(
+            "note: --threads divides no point: runs with reuse or of flows use one thread each; use --jobs instead"
+        )
 
 
 def _simulated(
