@@ -281,7 +281,9 @@ impl Interfaces {
         let Some(own) = self.all.get(source) else { return [None; 2] };
         let gap = if arrives { &own.receive_gap } else { &own.send_gap };
         let has_bus = !self.parts_of(source).bus.is_free() && self.shared_bus(source, arrives).is_none();
-        [has_bus.then(|| own.bus.free_at(usize::from(arrives))), Some(gap.free_at())]
+        let is_passed = if arrives { self.receiving } else { self.sending };
+        let bus = (is_passed && has_bus).then(|| own.bus.free_at(usize::from(arrives)));
+        [bus, is_passed.then(|| gap.free_at())]
     }
 
     /// Moves these times by `by`.

@@ -27,8 +27,11 @@ use traffic::BenchTraffic;
 /// Time at which a simulation ends, in ticks: never.
 const NEVER: u64 = u64::MAX / 2;
 
-/// Tick at which a simulation begins. The begin of an episode moves back by skipped periods, at most to tick 0.
+/// Latest tick at which a simulation begins. The begin of an episode moves back by skipped periods, at most to tick 0.
 const START: u64 = 1 << 42;
+
+/// Latest begin of a simulation, in picoseconds: interfaces count time in them.
+const START_TIME: u64 = 1 << 62;
 
 /// Message to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

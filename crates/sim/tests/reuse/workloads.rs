@@ -111,6 +111,60 @@ fn a_run_that_reuse_cannot_finish_is_repeated_without_it() {
     assert!(reuse.gave_up.is_some_and(|why| why.contains("no single path")), "{text}");
 }
 
+/// Message of 100 kB that comes to a switch of 10 Gb/s behind one of 100 B, beside a message of another node.
+const BEHIND_A_SHORT_ONE: &str = "num_ranks 4
+rank 0 {\na: send 100b to 1 tag 1\nb: send 100000b to 1 tag 2\nz: calc 1000000\nz requires b\n}
+rank 1 {\na: recv 100b from 0 tag 1\nb: recv 100000b from 0 tag 2\nc: recv 100000b from 2 tag 3\n}
+rank 2 {\na: send 100000b to 1 tag 3\nz: calc 1000000\nz requires a\n}
+rank 3 { }
+";
+
+/// Returns the experiment of this message with links and times that are `slower` times as slow, and a `gap` in ns.
+fn behind_a_short_one(goal: &Held, (slower, gap): (u64, u64)) -> String {
+    format!(
+        r#"
+        topology = {{ kind = "single-switch", ports = 4 }}
+        router = {{ kind = "output-queued", delay = "{} ns", buffer = "20 packets" }}
+        link = {{ bandwidth = "{} Mb/s", delay = "{} ns" }}
+        nic = {{ kind = "loggp", gap = "{gap} ns", receive_gap = "0 ns", send_overhead = "0 ns", bus = {{ bandwidth = "{} Mb/s" }} }}
+        workload = {{ kind = "program", packet_size = "100 B", program = {{ kind = "goal", file = '{}' }} }}
+        measure = {{ messages = true }}
+        "#,
+        20 * slower,
+        10_000 / slower,
+        40 * slower,
+        6_400 / slower,
+        goal.0.display(),
+    )
+}
+
+#[test]
+fn generation_times_that_change_while_packets_are_under_way_are_seen() {
+    // Would catch latencies that are continued with the growth of the packets that are generated now: the gap of the
+    // short message delays packets at first by 80 ns each, and then the bus by 125 ns, while the switch takes 160 ns.
+    let goal = Held::new(BEHIND_A_SHORT_ONE);
+    let mut skipped = 0;
+    for gap in (1000..9000).step_by(200) {
+        let text = behind_a_short_one(&goal, (1, gap));
+        let (with, without, reuse) = both(&text, None).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert_eq!(as_text(&with), as_text(&without), "{text}");
+        skipped += u32::from(reuse.skipped_packet_hops > 0);
+    }
+    assert!(skipped > 20, "{skipped} of 40 skip periods");
+}
+
+#[test]
+fn slow_links_with_parts_give_the_bytes_of_a_run_without_reuse() {
+    // Would catch times of parts, in picoseconds, that are too large for whole numbers of 64 bits.
+    let goal = Held::new(BEHIND_A_SHORT_ONE);
+    for slower in [100, 400] {
+        let text = behind_a_short_one(&goal, (slower, 2000 * slower));
+        let (with, without, reuse) = both(&text, None).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert_eq!(as_text(&with), as_text(&without), "{text}");
+        assert!(reuse.gave_up.is_none() && reuse.skipped_packet_hops > 0, "{text}\n{reuse:?}");
+    }
+}
+
 #[test]
 fn a_saved_state_of_one_place_serves_an_equal_episode_elsewhere() {
     // Would catch a state that only the nodes of its simulation use, and one that is used with the channels of others. On

@@ -9,6 +9,9 @@
 //!   waits for each packet (the times of the last part and of the generation grow equally), or for none (that of the
 //!   part grows less, and has a head start).
 //! - *Receiving.* Packets come at equal times of each period.
+//!
+//! The generation times of packets under way have to have grown in the same way (`BenchTraffic::grow_by`). Packets may
+//! wait in the network for longer than a period, so that the events do not show when the growth of these times changes.
 
 use super::BenchMessage;
 use crate::reuse::paths::NONE;

@@ -9,7 +9,7 @@ use topology::ChannelSource;
 use super::interfaces::InterfaceTimes;
 use super::periods::{Period, PeriodLog};
 use super::traffic::BenchTraffic;
-use super::{BenchChannel, BenchMessage, NONE_SERVED, Outcome, START, UNKNOWN, Unfinished, last_served};
+use super::{BenchChannel, BenchMessage, NONE_SERVED, Outcome, START, START_TIME, UNKNOWN, Unfinished, last_served};
 
 /// Number of times within an episode of several messages at which its channels are inspected.
 const INSPECTIONS: u64 = 128;
@@ -129,7 +129,7 @@ pub(super) struct Simulation<R> {
 impl<R: Routers> Simulation<R> {
     /// Begins the simulation of no messages in a partition at time 0, which takes `bytes` bytes of memory.
     pub fn begin(mut partition: Partition<R, BenchTraffic>, bytes: u64, tools: &mut Tools) -> Self {
-        let begin = START;
+        let begin = START.min(START_TIME / partition.traffic().parts.tick());
         partition.step((0, begin), u64::MAX, &mut tools.context, None);
         partition.visit_traffic(|traffic, _| traffic.begin_at(begin));
         Self {

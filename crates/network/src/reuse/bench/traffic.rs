@@ -287,12 +287,41 @@ impl BenchTraffic {
             }
         }
         let now = self.interface_times();
+        let grown: Vec<u64> = now.iter().zip(before).map(|own| own.0.generated_at - own.1.generated_at).collect();
+        if !self.grow_by(period, &grown) {
+            return None;
+        }
         let lags = |((ends, now), before): ((&[u32; 2], &InterfaceTimes), &InterfaceTimes)| {
             let packets = [0, 1].map(|end| packets[end].get(&ends[end]).copied().unwrap_or(0));
             let pace = self.parts.pace(ends[0] as usize);
             now.lags(before, (packets, pace), (period.ticks, self.parts.tick()))
         };
         self.pairs.iter().zip(&now).zip(before).map(lags).collect()
+    }
+
+    /// Returns whether the generation times of all packets that are under way, or have arrived in the last period, grow by
+    /// the times of their pairs of ends in each period: packets that arrive were drawn long ago, when the times may have
+    /// grown in another way.
+    fn grow_by(&self, period: &Period, grown: &[u64]) -> bool {
+        let mut later: Vec<Vec<u64>> = vec![Vec::new(); self.messages.len()];
+        let first = |message: usize| u64::from(self.progress[message].arrived).saturating_sub(period.packets[message]);
+        let counted = |&(message, _): &(usize, &u64)| u64::from(self.progress[message].drawn) - first(message);
+        let sent = || period.packets.iter().enumerate().filter(|own| *own.1 > 0);
+        let mut missing: u64 = sent().map(|own| counted(&own)).sum();
+        for own in self.packets.iter().rev() {
+            if missing == 0 {
+                break;
+            }
+            let message = own.message as usize;
+            if period.packets[message] > 0 && u64::from(own.number) >= first(message) {
+                later[message].push(own.generated_at);
+                missing -= 1;
+            }
+        }
+        sent().all(|(message, &packets)| {
+            let (own, grown) = (&later[message], grown[self.pair_of[message] as usize]);
+            own.iter().zip(own.iter().skip(packets as usize)).all(|(next, before)| next - before == grown)
+        })
     }
 
     /// Skips `times` repetitions of the last period, whose arrivals have been noted. `lags`: lags of the interfaces, by
