@@ -33,8 +33,9 @@ use super::{ReuseCounts, ReuseModel};
 /// Number of episodes that are dropped together at most.
 const MOST_GATHERED: usize = 64;
 
-/// Packet-hops after the last release after which a simulation is paused.
-const STRETCH: u64 = 1 << 12;
+/// Packet-hops after the last release after which a simulation is paused: one without steady states, and one in which
+/// they may be found.
+const STRETCHES: [u64; 2] = [1 << 12, 1 << 14];
 
 /// Message on its way.
 #[derive(Clone, Copy, Debug)]
@@ -145,8 +146,8 @@ pub(super) struct Episodes {
     /// Messages that have not been counted.
     pub open: u64,
     pub effort: Effort,
-    /// Packet-hops after which the simulation of several messages is paused.
-    pub stretch: u64,
+    /// Packet-hops after which the simulation of several messages is paused: one without steady states, and another one.
+    pub stretches: [u64; 2],
     pub counts: ReuseCounts,
     /// Reason why the run is to be simulated whole.
     pub gave_up: Option<String>,
@@ -217,7 +218,7 @@ impl Episodes {
             counted: Vec::new(),
             open: 0,
             effort,
-            stretch: model.stretch.unwrap_or(STRETCH),
+            stretches: model.stretch.map_or(STRETCHES, |stretch| [stretch; 2]),
             counts: ReuseCounts::default(),
             gave_up: None,
             meets: Vec::new(),

@@ -296,12 +296,14 @@ impl Episodes {
         let Self { paths, described, packet, .. } = self;
         let hops = |own: &Described| u64::from(own.bytes.div_ceil(*packet)) * paths.routers(own.path);
         let left = described.iter().map(hops).sum::<u64>() - from.map_or(0, |from| from.hops);
+        let skips = self.bench.skips(&task.messages);
+        let hops = self.stretches[usize::from(skips)];
         // A message alone has one record for all its lengths of time.
-        let stretch = (task.messages.len() > 1 && left > self.stretch).then_some(Stretch { hops: self.stretch, after });
+        let stretch = (task.messages.len() > 1 && left > hops).then_some(Stretch { hops, after });
         // From the beginning, all releases but the last are to be simulated before the stretch.
         let is_short = from.is_some() || task.messages.last().is_none_or(|last| last.at == 0);
         // How much of a simulation is skipped is not known before it.
-        let (expected, most) = match self.bench.skips(&task.messages) {
+        let (expected, most) = match skips {
             true => (0, self.effort.allowance()),
             false => (stretch.filter(|_| is_short).map_or(left, |own| left.min(2 * own.hops)), u64::MAX),
         };
