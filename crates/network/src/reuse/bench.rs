@@ -152,6 +152,8 @@ pub(super) trait Workbench: Send {
     fn keep(&mut self, record: u32);
     /// Drops the saved states of a record.
     fn drop_states(&mut self, record: u32);
+    /// Drops all saved states, since numbers of paths change.
+    fn drop_all_states(&mut self);
     /// Returns whether the simulation of messages may skip periods.
     fn skips(&self, messages: &[BenchMessage]) -> bool;
 }
@@ -226,6 +228,10 @@ impl<R: Routers> Workbench for Bench<R> {
 
     fn drop_states(&mut self, record: u32) {
         self.saved.drop_record(record);
+    }
+
+    fn drop_all_states(&mut self) {
+        self.saved.clear();
     }
 
     fn skips(&self, messages: &[BenchMessage]) -> bool {

@@ -38,7 +38,8 @@ impl Episodes {
     }
 
     fn trim_paths(&mut self) {
-        let Self { paths, episodes, messages, .. } = self;
+        let Self { paths, episodes, messages, bench, .. } = self;
+        bench.drop_all_states();
         let mut new = vec![NONE; paths.paths.len()];
         // A message may still join an episode that is over, behind one that is under way.
         let held = || episodes.items.iter().flat_map(|own| &own.messages);

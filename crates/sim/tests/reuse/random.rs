@@ -372,14 +372,17 @@ fn many_long_messages_give_the_bytes_of_a_run_without_reuse() {
 
 #[test]
 fn records_that_are_dropped_are_made_again() {
-    // Would catch a record or a path that is dropped while an episode uses it, and latencies that are dropped with it.
+    // Would catch a record or a path that is dropped while an episode or a saved state uses it, and latencies that are
+    // dropped with it.
     let (finished, again) = (Cell::new(0), Cell::new(0));
     let config = Config { cases: 40, failure_persistence: None, ..Config::default() };
     let found = TestRunner::new(config).run(&case(SHORT), |case| {
         let goal = Held::new(&case.goal());
         let text = format!("{}\nsimulation = {{ reuse = true }}", case.experiment(&goal));
         let with = |most_bytes| {
-            let model: Arc<dyn NetworkModel> = Arc::new(ReuseModel { most_bytes, ..ReuseModel::default() });
+            let states = StateRules { bytes_per_hop: u64::MAX, ..StateRules::default() };
+            let model = ReuseModel { most_bytes, states, stretch: Some(100), ..ReuseModel::default() };
+            let model: Arc<dyn NetworkModel> = Arc::new(model);
             let mut point = result(&build(&text, Some(model)).unwrap()).unwrap();
             (point.reuse.take().unwrap(), as_text(&point))
         };

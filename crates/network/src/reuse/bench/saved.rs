@@ -86,6 +86,11 @@ impl<R: Routers> SavedStates<R> {
         Self { all: BTreeMap::new(), by_use: BTreeMap::new(), new: Vec::new(), uses: 0, rules, bytes: 0 }
     }
 
+    /// Drops all states.
+    pub fn clear(&mut self) {
+        *self = Self::new(self.rules);
+    }
+
     /// Returns a state of a record.
     pub fn get(&self, record: u32, when: SavedWhen) -> Option<SavedState<'_>> {
         let Saved { run, origin, .. } = self.all.get(&(record, when))?;
